@@ -12,8 +12,6 @@ pub use check::{
     PORTS_MAX, REPLICAS_MAX, REVISIONS_KEPT, ROLES_MAX, SERVICES_PER_USER_MAX, SpecError,
     check_spec,
 };
-pub use event::{
-    EVENTS_KEPT, ScaledBy, ServiceEvent, ServiceEventKind, StopReason, UpdateFailure,
-};
+pub use event::{EVENTS_KEPT, ScaledBy, ServiceEvent, ServiceEventKind, StopReason, UpdateFailure};
 pub use spec::{Bounds, RoleSpec, ServiceSpec};
 pub use update::UpdatePolicy;

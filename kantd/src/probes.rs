@@ -117,10 +117,9 @@ impl Replica {
         if let Some(startup) = &probes.startup
             && !self.has_started(startup, probes.startup_max).await
         {
-            return self.steps.end_not_live(
-                self.id,
-                Liveness::NotStarted { within: probes.startup_max },
-            );
+            return self
+                .steps
+                .end_not_live(self.id, Liveness::NotStarted { within: probes.startup_max });
         }
         let ready = async {
             match &probes.readiness {

@@ -98,12 +98,8 @@ async fn resolve(
 /// Replaces the file in one step, so that a reader sees the old or the new table.
 fn replace(file: &Path, table: &Table) -> io::Result<()> {
     let new = file.with_extension("json.new");
-    let mut written = fs::OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&new)?;
+    let mut written =
+        fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
     serde_json::to_writer(&mut written, table)?;
     written.flush()?;
     fs::rename(&new, file)

@@ -44,22 +44,71 @@ impl fmt::Display for StopReason {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ServiceEventKind {
-    Deployed { revision: Revision, by: Uid },
-    RolledBack { to: Revision, by: Uid },
-    Scaled { role: RoleName, from: u32, to: u32, by: ScaledBy },
-    Paused { by: Uid },
-    Resumed { by: Uid },
-    Promoted { revision: Revision, by: Uid },
-    StopRequested { by: Uid },
-    ReplicaStarted { role: RoleName, ordinal: Ordinal, revision: Revision, job: JobId },
-    ReplicaRefused { role: RoleName, revision: Revision, refusal: Box<Refusal> },
-    ReplicaStopped { role: RoleName, ordinal: Ordinal, job: JobId, why: StopReason },
-    ReplicaEnded { role: RoleName, ordinal: Ordinal, job: JobId, outcome: Outcome },
+    Deployed {
+        revision: Revision,
+        by: Uid,
+    },
+    RolledBack {
+        to: Revision,
+        by: Uid,
+    },
+    Scaled {
+        role: RoleName,
+        from: u32,
+        to: u32,
+        by: ScaledBy,
+    },
+    Paused {
+        by: Uid,
+    },
+    Resumed {
+        by: Uid,
+    },
+    Promoted {
+        revision: Revision,
+        by: Uid,
+    },
+    StopRequested {
+        by: Uid,
+    },
+    ReplicaStarted {
+        role: RoleName,
+        ordinal: Ordinal,
+        revision: Revision,
+        job: JobId,
+    },
+    ReplicaRefused {
+        role: RoleName,
+        revision: Revision,
+        refusal: Box<Refusal>,
+    },
+    ReplicaStopped {
+        role: RoleName,
+        ordinal: Ordinal,
+        job: JobId,
+        why: StopReason,
+    },
+    ReplicaEnded {
+        role: RoleName,
+        ordinal: Ordinal,
+        job: JobId,
+        outcome: Outcome,
+    },
     /// It failed too often in a row.
-    ReplicaHeld { role: RoleName, ordinal: Ordinal, failures: u32 },
+    ReplicaHeld {
+        role: RoleName,
+        ordinal: Ordinal,
+        failures: u32,
+    },
     /// All replicas are of this revision, and healthy.
-    UpdateComplete { revision: Revision },
-    UpdateFailed { revision: Revision, why: UpdateFailure, reverts_to: Option<Revision> },
+    UpdateComplete {
+        revision: Revision,
+    },
+    UpdateFailed {
+        revision: Revision,
+        why: UpdateFailure,
+        reverts_to: Option<Revision>,
+    },
 }
 
 /// Why an update failed.

@@ -5,8 +5,8 @@ use crate::startup::Global;
 use crate::verb::{
     admin, alloc, attach, batch, cancel, checkpoint, completions, drain, explain, export, help,
     history, hold, install_slurm_names, launch, logs, man, metrics, nodes, priority, queue, queues,
-    release, reload, report, requeue, reservations, resize, resume, run, service, share, show, status,
-    suspend, top, update, wait, watch,
+    release, reload, report, requeue, reservations, resize, resume, run, service, share, show,
+    status, suspend, top, update, wait, watch,
 };
 use clap::{Parser, Subcommand};
 

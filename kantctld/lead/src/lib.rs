@@ -11,8 +11,8 @@ pub mod clock;
 pub mod notifications;
 pub mod round_parts;
 pub mod rounds;
-pub mod session;
 pub mod services;
+pub mod session;
 pub mod session_table;
 pub mod timers;
 

@@ -233,9 +233,8 @@ async fn act(
     let actor = core.actor(Uid(user.uid));
     core.command(Command::ActOnService { actor, name: name.clone(), action }).await?;
     // A stopped service without replicas may be gone already.
-    Ok(one(core, &name).unwrap_or_else(|_| {
-        Json(ServiceList { services: Vec::new(), as_of: core.now() })
-    }))
+    Ok(one(core, &name)
+        .unwrap_or_else(|_| Json(ServiceList { services: Vec::new(), as_of: core.now() })))
 }
 
 /// One group of targets of Prometheus' HTTP service discovery.

@@ -109,7 +109,8 @@ impl Service {
             let spec: &Arc<ServiceSpec> = self.revisions.get(&revision)?;
             Some((spec.role(role)?, spec.drain_delay))
         };
-        revision == self.current || spec(revision).is_some_and(|one| spec(self.current) == Some(one))
+        revision == self.current
+            || spec(revision).is_some_and(|one| spec(self.current) == Some(one))
     }
 
     /// The wanted number of replicas of a role; 0 for a role that the current revision lacks.

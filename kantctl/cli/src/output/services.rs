@@ -5,9 +5,7 @@ use super::table::{Cell, Column, Table, Tint};
 use super::time::local;
 use crate::failure::Failure;
 use common::job::{Phase, ReplicaHealth};
-use common::wire::api::{
-    ReplicaView, RoleView, ServiceList, ServiceState, ServiceView,
-};
+use common::wire::api::{ReplicaView, RoleView, ServiceList, ServiceState, ServiceView};
 
 const COLUMNS: [Column; 7] = [
     Column::new("NAME").min_width(10),
@@ -57,9 +55,8 @@ const fn tint(state: ServiceState) -> Tint {
 
 /// The ready and the wanted replicas of all roles.
 fn sums(one: &ServiceView) -> (u32, u32) {
-    let add = |(ready, wanted): (u32, u32), role: &RoleView| {
-        (ready + role.ready, wanted + role.wanted)
-    };
+    let add =
+        |(ready, wanted): (u32, u32), role: &RoleView| (ready + role.ready, wanted + role.wanted);
     one.roles.iter().fold((0, 0), add)
 }
 

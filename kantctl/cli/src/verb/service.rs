@@ -145,16 +145,12 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
             let answer: Answer<ServiceList> = fetch::get(server, "/v1/services").await?;
             print(screen, &answer, |screen, list| screen.table(&services::table(list)))
         }
-        What::Show(Named { name }) => {
-            print(screen, &get(server, name).await?, |screen, list| {
-                list.services.iter().try_for_each(|one| services::print_one(screen, one))
-            })
-        }
-        What::Events(Named { name }) => {
-            print(screen, &get(server, name).await?, |screen, list| {
-                list.services.iter().try_for_each(|one| services::print_events(screen, one))
-            })
-        }
+        What::Show(Named { name }) => print(screen, &get(server, name).await?, |screen, list| {
+            list.services.iter().try_for_each(|one| services::print_one(screen, one))
+        }),
+        What::Events(Named { name }) => print(screen, &get(server, name).await?, |screen, list| {
+            list.services.iter().try_for_each(|one| services::print_events(screen, one))
+        }),
         What::Scale(Scale { name, replicas, role }) => {
             let request = ScaleRequest { role: role.clone(), replicas: *replicas };
             change(name, "scale", &request, "Scaled", server, screen).await

@@ -20,13 +20,12 @@ pub struct Routes {
 pub fn routes(state: &State, readiness: &Readiness) -> Routes {
     let orders = state.services().filter_map(|service| route(state, service, readiness));
     let with_port = state.services().filter(|one| one.spec().is_some_and(|s| s.port.is_some()));
-    let mut running = with_port.flat_map(|service| state.replicas_of(&service.name)).filter_map(
-        |record| {
+    let mut running =
+        with_port.flat_map(|service| state.replicas_of(&service.name)).filter_map(|record| {
             let (index, element) = record.elements.first_key_value()?;
             let runs = element.phase == Phase::Running;
             runs.then(|| element.attempt_id(record.key(*index)))
-        },
-    );
+        });
     let is_complete = running.all(|id| readiness.get(id).is_some());
     Routes { orders: orders.collect(), is_complete }
 }

@@ -5,9 +5,7 @@ use super::{ReplicaNow, replicas};
 use common::id::JobKey;
 use common::job::{Phase, ReplicaHealth};
 use common::service::RoleSpec;
-use common::wire::api::{
-    ReplicaView, RoleView, ServiceEventView, ServiceState, ServiceView,
-};
+use common::wire::api::{ReplicaView, RoleView, ServiceEventView, ServiceState, ServiceView};
 use state::State;
 use state::service::Service;
 

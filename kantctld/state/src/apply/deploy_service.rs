@@ -12,9 +12,7 @@ use common::blob::BlobHash;
 use common::id::{Revision, RoleName, ServiceName, Uid};
 use common::job::check::{AskError, ENVIRONMENT_BYTES_MAX, check_script};
 use common::reason::{BadRequest, NoRoom, Refusal, ServiceRefusal};
-use common::service::{
-    SERVICES_PER_USER_MAX, ScaledBy, ServiceEventKind, ServiceSpec, check_spec,
-};
+use common::service::{SERVICES_PER_USER_MAX, ScaledBy, ServiceEventKind, ServiceSpec, check_spec};
 use common::unit::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -148,11 +146,7 @@ fn check_room(state: &State, uid: Uid) -> Result<(), ServiceRefusal> {
 }
 
 /// Checks that no other service has this port.
-fn check_port(
-    state: &State,
-    name: &ServiceName,
-    spec: &ServiceSpec,
-) -> Result<(), ServiceRefusal> {
+fn check_port(state: &State, name: &ServiceName, spec: &ServiceSpec) -> Result<(), ServiceRefusal> {
     let Some(port) = spec.port else { return Ok(()) };
     let has = |service: &&Service| {
         let specs = service.revisions.values();
@@ -199,10 +193,7 @@ fn text_bytes(state: &State, uid: Uid) -> u64 {
 }
 
 /// The role of a service, which must exist in its current revision.
-pub(super) fn find_role(
-    service: &Service,
-    role: &RoleName,
-) -> Result<RoleName, ServiceRefusal> {
+pub(super) fn find_role(service: &Service, role: &RoleName) -> Result<RoleName, ServiceRefusal> {
     let spec = service.spec();
     if spec.is_some_and(|spec| spec.role(role).is_some()) {
         return Ok(role.clone());

@@ -108,7 +108,7 @@ fn supervise(
         go: false,
         stop: false,
         not_live: None,
-            overuse: None,
+        overuse: None,
         shutting_down: false,
         freezer: Freezer::default(),
         disks_before: DiskSums::default(),

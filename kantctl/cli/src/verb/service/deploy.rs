@@ -50,11 +50,8 @@ pub struct Deploy {
 /// # Errors
 /// [`Failure`] when the specification is invalid, or the controller refuses or does not answer.
 pub async fn run(args: &Deploy, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let file = if args.submit.is_empty() {
-        spec_file::read(&args.what)?
-    } else {
-        from_options(args)?
-    };
+    let file =
+        if args.submit.is_empty() { spec_file::read(&args.what)? } else { from_options(args)? };
     let mut request = spec_file::request(file)?;
     if let Some(name) = &args.name {
         request.name = name.clone();
@@ -76,8 +73,9 @@ pub async fn run(args: &Deploy, server: &Server, screen: &Screen) -> Result<u8, 
     }
     match until_updated(&name, revision, server).await? {
         Wait::Complete => Ok(OK),
-        Wait::Failed(why) => Err(Failure::message(why)
-            .hint(format!("see `kantctl service events {name}`"))),
+        Wait::Failed(why) => {
+            Err(Failure::message(why).hint(format!("see `kantctl service events {name}`")))
+        }
     }
 }
 
@@ -88,7 +86,8 @@ fn from_options(args: &Deploy) -> Result<ServiceFile, Failure> {
     let port: PortName = "http".parse().map_err(|error| usage(format!("{error}")))?;
     let role: RoleName = "worker".parse().map_err(|error| usage(format!("{error}")))?;
     let min = args.min.unwrap_or(1);
-    let probe = args.http.clone().map(|path| ProbeFile { http: Some(path), ..ProbeFile::default() });
+    let probe =
+        args.http.clone().map(|path| ProbeFile { http: Some(path), ..ProbeFile::default() });
     let role = RoleFile {
         name: role,
         submit: spec_file::SubmitWords::Words(args.submit.clone()),

@@ -3,8 +3,8 @@
 
 use crate::failure::Failure;
 use crate::submission::environment::to_text;
-use crate::verb::batch::LineReader;
 use crate::submission::options::Options;
+use crate::verb::batch::LineReader;
 use anyhow::Context;
 use common::blob::BlobHash;
 use common::id::{PortName, RoleName, ServiceName};
@@ -116,9 +116,12 @@ const fn one() -> u32 {
     1
 }
 
-/// A length of time as in other options: `10s`, `5m`.
+/// A length of time as in other options, `10s` or `5m`, or in milliseconds, `200ms`.
 fn span<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Span>, D::Error> {
     let text = String::deserialize(from)?;
+    if let Some(Ok(milliseconds)) = text.strip_suffix("ms").map(str::parse) {
+        return Ok(Some(Span(milliseconds)));
+    }
     text.parse().map(Some).map_err(serde::de::Error::custom)
 }
 
