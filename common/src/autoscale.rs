@@ -8,6 +8,7 @@ mod latency;
 mod policy;
 mod reason;
 mod rule;
+mod sentence;
 mod unit;
 
 pub use check::PolicyError;

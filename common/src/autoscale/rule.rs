@@ -206,9 +206,8 @@ impl Utilisation {
 /// The rule `queue`: a step up or down when the memory and the queues of the engines (vLLM, SGLang)
 /// leave a band. Each signal that the replicas report counts.
 ///
-/// Sources: Llumnix (OSDI 2024), section 4.4.3, for the band of the mean freeness; NVIDIA Dynamo's
-/// planner, load-based scaling, for KV cache and queue, the step and the grace of 3 intervals of
-/// 5 s.
+/// Sources: Llumnix (OSDI 2024) for the band of the mean freeness; NVIDIA Dynamo's planner,
+/// load-based scaling, for KV cache and queue, the step and the grace of 3 intervals of 5 s.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Queue {

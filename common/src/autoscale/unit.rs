@@ -170,8 +170,7 @@ impl Fraction {
 /// The steps for which a replica's batch can still run before its memory is full, in thousandths.
 /// Negative: the waiting request at the head of the queue does not fit.
 ///
-/// Source: Sun et al., "Llumnix: Dynamic Scheduling for Large Language Model Serving" (OSDI 2024),
-/// section 4.4.2.
+/// Source: Sun et al., "Llumnix: Dynamic Scheduling for Large Language Model Serving" (OSDI 2024).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Freeness(pub i64);
 
@@ -215,7 +214,7 @@ pub mod seconds {
     /// # Errors
     /// The serializer's.
     pub fn serialize<S: Serializer>(span: &Span, serializer: S) -> Result<S::Ok, S::Error> {
-        if span.0 % 1000 == 0 {
+        if span.0.is_multiple_of(1000) {
             return serializer.serialize_u64(span.seconds());
         }
         serializer.serialize_f64(span.0 as f64 / 1000.0)

@@ -16,6 +16,7 @@ pub struct Room {
 pub const ROOMS: &[Room] = &[
     crate_room("common", "common", true, &[]),
     crate_room("engine", "kantctld/engine", true, &["common"]),
+    crate_room("autoscale", "kantctld/autoscale", true, &["common"]),
     crate_room("state", "kantctld/state", true, &["common", "engine"]),
     crate_room(TEXTS, "kantctld/query", true, &["common", "engine", "state"]),
     crate_room("lead", "kantctld/lead", true, &["common", "engine", "state", TEXTS]),
