@@ -104,6 +104,17 @@ impl Policy {
         Bounds { min, max: own.clamp(max).max(min) }
     }
 
+    /// The time from one decision to the next that the rule's source uses: 2 s in Knative, 15 s in
+    /// Kubernetes, 5 s in Dynamo's load-based scaling. Samples should be at least as frequent.
+    #[must_use]
+    pub const fn interval(&self) -> Span {
+        match &self.rule {
+            Rule::Concurrency(_) | Rule::Rps(_) => Span::from_seconds(2),
+            Rule::Utilisation(_) => Span::from_seconds(15),
+            Rule::Fixed | Rule::Queue(_) | Rule::Latency(_) => Span::from_seconds(5),
+        }
+    }
+
     /// The time for which the rule needs samples.
     #[must_use]
     pub fn window(&self) -> Span {
