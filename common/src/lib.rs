@@ -28,6 +28,7 @@ pub mod node;
 pub mod policy;
 pub mod resource;
 
+pub mod autoscale;
 pub mod job;
 pub mod reservation;
 

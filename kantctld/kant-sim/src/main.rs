@@ -1,14 +1,15 @@
-//! kant-sim, the simulator: evaluates policies on recorded workloads, and runs fair-sharing test
-//! cases against the engine, in virtual time. It is a program of its own so that the controller
-//! does not contain it.
+//! kant-sim, the simulator: evaluates policies on recorded workloads and requests, and runs
+//! fair-sharing test cases against the engine, in virtual time. It is a program of its own so that
+//! the controller does not contain it.
 
 mod cases;
+mod services;
 mod simulate;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-/// Evaluate scheduling policies in virtual time, with the engine of kantctld
+/// Evaluate policies of scheduling and of autoscaling in virtual time, with the code of kantctld
 #[derive(Parser)]
 #[command(version, about)]
 struct Arguments {
@@ -22,6 +23,8 @@ enum Verb {
     Simulate(Box<simulate::Arguments>),
     /// Run fair-sharing test cases and report whether each outcome is as expected
     Cases(cases::Arguments),
+    /// Evaluate autoscaling policies on the requests to a service
+    Services(Box<services::Arguments>),
 }
 
 fn main() -> ExitCode {
@@ -38,5 +41,6 @@ fn run(verb: &Verb) -> anyhow::Result<()> {
     match verb {
         Verb::Simulate(arguments) => Ok(simulate::run(arguments)?),
         Verb::Cases(arguments) => Ok(cases::run(arguments, &mut std::io::stdout().lock())?),
+        Verb::Services(arguments) => Ok(services::run(arguments, &mut std::io::stdout().lock())?),
     }
 }

@@ -11,6 +11,7 @@ mod hardware;
 
 pub mod machine;
 pub mod report;
+pub mod service;
 
 pub mod cluster;
 pub mod replay;

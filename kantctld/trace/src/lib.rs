@@ -1,5 +1,5 @@
-//! Workload traces: jobs and nodes from files, and back. The CSV format of kant's traces and of
-//! `kantctl export`, and the Standard Workload Format of the Parallel Workloads Archive.
+//! Workload traces: jobs, nodes and requests from files, and back. The CSV format of kant's traces
+//! and of `kantctl export`, and the Standard Workload Format of the Parallel Workloads Archive.
 //!
 //! The caller reads the files, and supplies the bytes and the name to use in errors. A replay
 //! checks whether a job fits a cluster.
@@ -14,6 +14,7 @@ mod columns;
 
 mod jobs_csv;
 mod nodes_csv;
+mod requests_csv;
 mod swf;
 
 pub mod accounting;
@@ -25,4 +26,5 @@ pub use job::{CpuMilli, Estimates, Job};
 pub use jobs_csv::{read_jobs, write_jobs};
 pub use node::Node;
 pub use nodes_csv::{read_nodes, write_nodes};
+pub use requests_csv::{Request, read_requests, write_requests};
 pub use swf::{LeftOut, SwfLog, read_swf};

@@ -16,11 +16,12 @@ pub struct Room {
 pub const ROOMS: &[Room] = &[
     crate_room("common", "common", true, &[]),
     crate_room("engine", "kantctld/engine", true, &["common"]),
+    crate_room("autoscale", "kantctld/autoscale", true, &["common"]),
     crate_room("state", "kantctld/state", true, &["common", "engine"]),
     crate_room(TEXTS, "kantctld/query", true, &["common", "engine", "state"]),
     crate_room("lead", "kantctld/lead", true, &["common", "engine", "state", TEXTS]),
     crate_room("trace", "kantctld/trace", true, &["common", "state"]),
-    crate_room("sim", "kantctld/sim", true, &["common", "engine", "state", TEXTS, "trace"]),
+    crate_room("sim", "kantctld/sim", true, SIM_IMPORTS),
     crate_room("node", "kantd/node", true, &["common"]),
     crate_room("net", "common/net", false, &["common"]),
     crate_room("wal", "kantctld/wal", false, &[]),
@@ -45,6 +46,8 @@ pub const KIT: &str = "testkit";
 /// The crate of views and sentences, which the tests of `state` import too: they compare what users
 /// read.
 pub const TEXTS: &str = "query";
+
+const SIM_IMPORTS: &[&str] = &["common", "engine", "autoscale", "state", TEXTS, "trace"];
 
 const KANTCTLD_IMPORTS: &[&str] =
     &["common", "engine", "state", TEXTS, "lead", "trace", "net", "wal", "replica"];
