@@ -30,6 +30,7 @@ pub mod resource;
 
 pub mod job;
 pub mod reservation;
+pub mod service;
 
 pub mod config;
 pub mod reason;

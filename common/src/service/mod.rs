@@ -1,0 +1,3 @@
+//! Services: replicas of a program that answers requests, beside jobs that run to their end.
+
+pub mod table;
