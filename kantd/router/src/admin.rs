@@ -4,7 +4,6 @@
 use crate::config::AdminAddress;
 use crate::control::Services;
 use crate::metrics;
-use crate::socket;
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
 use hyper::server::conn::http1;
@@ -14,16 +13,16 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::fs::Permissions;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The longest time for a request's header, and between two requests.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
@@ -65,8 +64,14 @@ pub enum Admin {
     Tcp(TcpListener, SocketAddr),
 }
 
+/// The same inside a runtime.
+enum Listening {
+    Unix(tokio::net::UnixListener),
+    Tcp(tokio::net::TcpListener),
+}
+
 impl Admin {
-    /// Listens. Must be called inside a tokio runtime.
+    /// Listens.
     ///
     /// # Errors
     /// If the address is not one of this host, or not free.
@@ -78,7 +83,8 @@ impl Admin {
                     return Err(AdminError::NotLoopback { addr });
                 }
                 let failed = |source| AdminError::Address { addr, source };
-                let listener = socket::listen(addr).map_err(failed)?;
+                let listener = TcpListener::bind(addr).map_err(failed)?;
+                listener.set_nonblocking(true).map_err(failed)?;
                 let bound = listener.local_addr().map_err(failed)?;
                 Ok(Self::Tcp(listener, bound))
             }
@@ -96,23 +102,33 @@ impl Admin {
 
     /// Answers requests for ever.
     pub async fn serve(self, services: Arc<Services>) {
+        let listening = match self {
+            Self::Unix(listener) => {
+                tokio::net::UnixListener::from_std(listener).map(Listening::Unix)
+            }
+            Self::Tcp(listener, _) => {
+                tokio::net::TcpListener::from_std(listener).map(Listening::Tcp)
+            }
+        };
+        match listening {
+            Ok(listening) => listening.accept_all(&services).await,
+            Err(error) => tracing::error!(%error, "failed to serve the admin address"),
+        }
+    }
+}
+
+impl Listening {
+    async fn accept_all(self, services: &Arc<Services>) {
         let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-        loop {
-            // It is never closed.
-            let Ok(place) = places.clone().acquire_owned().await else { return };
+        // The semaphore is never closed.
+        while let Ok(place) = places.clone().acquire_owned().await {
             let services = services.clone();
             let accepted = match &self {
                 Self::Unix(listener) => listener.accept().await.map(|(stream, _)| {
-                    tokio::spawn(async move {
-                        serve_connection(stream, services).await;
-                        drop(place);
-                    })
+                    tokio::spawn(serve_connection(stream, services, place));
                 }),
-                Self::Tcp(listener, _) => listener.accept().await.map(|(stream, _)| {
-                    tokio::spawn(async move {
-                        serve_connection(stream, services).await;
-                        drop(place);
-                    })
+                Self::Tcp(listener) => listener.accept().await.map(|(stream, _)| {
+                    tokio::spawn(serve_connection(stream, services, place));
                 }),
             };
             if let Err(error) = accepted {
@@ -132,7 +148,7 @@ fn bind_unix(path: &Path) -> Result<UnixListener, AdminError> {
             return Err(AdminError::InTheWay { path: path.to_owned() });
         }
         // A crash leaves the socket behind.
-        Ok(_) => match std::os::unix::net::UnixStream::connect(path) {
+        Ok(_) => match UnixStream::connect(path) {
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 std::fs::remove_file(path).map_err(failed)?;
             }
@@ -140,11 +156,16 @@ fn bind_unix(path: &Path) -> Result<UnixListener, AdminError> {
         },
     }
     let listener = UnixListener::bind(path).map_err(failed)?;
+    listener.set_nonblocking(true).map_err(failed)?;
     std::fs::set_permissions(path, Permissions::from_mode(SOCKET_MODE)).map_err(failed)?;
     Ok(listener)
 }
 
-async fn serve_connection(stream: impl AsyncRead + AsyncWrite + Unpin, services: Arc<Services>) {
+async fn serve_connection(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    services: Arc<Services>,
+    _place: OwnedSemaphorePermit,
+) {
     let service = service_fn(|request: Request<Incoming>| {
         let answer = answer(request.method(), request.uri().path(), &services);
         async { Ok::<_, Infallible>(answer) }

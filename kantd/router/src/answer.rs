@@ -4,7 +4,9 @@ use crate::endpoint::Lease;
 use crate::exchange::Exchange;
 use crate::stats::ErrorKind;
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
-use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::header::{
+    CONNECTION, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use hyper::{Response, StatusCode};
 use serde_json::json;
 use std::pin::Pin;
@@ -67,6 +69,10 @@ impl Refusal {
             StatusCode::SERVICE_UNAVAILABLE => set(RETRY_AFTER, RETRY_AFTER_SECONDS),
             StatusCode::UNAUTHORIZED => set(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")),
             _ => {}
+        }
+        if matches!(self.kind, ErrorKind::BadRequest | ErrorKind::SlowBody) {
+            // Where the next request begins is not certain.
+            set(CONNECTION, HeaderValue::from_static("close"));
         }
         response
     }

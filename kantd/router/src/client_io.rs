@@ -7,10 +7,13 @@ use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
+
+/// How often a connection with a request in progress looks whether it has ended.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 /// A client's connection with its time limits.
 #[derive(Debug)]
@@ -37,18 +40,26 @@ impl ClientIo {
     }
 
     /// The next time at which there may be something to do.
-    fn next_due(&self) -> Option<Instant> {
+    fn next_due(&self) -> Instant {
         let stall = self.stalled_since.map(|since| since + self.watch.limits().write_stall);
-        let due = self.watch.due();
-        let park = due.and_then(|due| due.park).filter(|_| self.stalled_since.is_none());
-        [due.map(|due| due.end), park, stall].into_iter().flatten().min()
+        match self.watch.due() {
+            Some(due) => {
+                let park = due.park.filter(|_| self.stalled_since.is_none());
+                let others = [park, stall].into_iter().flatten();
+                others.fold(due.end, Instant::min)
+            }
+            // The end of a request does not poll the connection.
+            None => {
+                let again = Instant::now() + LOOK_AGAIN.min(self.watch.limits().idle);
+                stall.map_or(again, |stall| stall.min(again))
+            }
+        }
     }
 
     /// Waits for the next limit; ready with an error when one has passed.
     fn poll_limits(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
         loop {
-            let Some(due) = self.next_due() else { return Poll::Pending };
-            let due = tokio::time::Instant::from_std(due);
+            let due = tokio::time::Instant::from_std(self.next_due());
             let sleep = self.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(due)));
             if sleep.deadline() > due {
                 sleep.as_mut().reset(due);
@@ -57,8 +68,8 @@ impl ClientIo {
             if let Some(error) = self.act(Instant::now()) {
                 return Poll::Ready(error);
             }
-            let next = self.next_due().map(tokio::time::Instant::from_std);
-            if let (Some(next), Some(sleep)) = (next, &mut self.sleep) {
+            let next = tokio::time::Instant::from_std(self.next_due());
+            if let Some(sleep) = &mut self.sleep {
                 sleep.as_mut().reset(next);
             }
         }

@@ -60,11 +60,16 @@ impl ClientWatch {
     /// The bytes are not lines of text: only the time between requests is limited.
     pub fn set_http2(&self) {
         self.is_http2.store(true, Relaxed);
+        self.phase.store(IDLE, Relaxed);
+    }
+
+    pub fn is_http2(&self) -> bool {
+        self.is_http2.load(Relaxed)
     }
 
     /// Bytes have arrived.
     pub fn note_read(&self, bytes: &[u8]) {
-        if self.is_http2.load(Relaxed) || self.active.load(Relaxed) > 0 {
+        if self.is_http2() || self.active.load(Relaxed) > 0 {
             return;
         }
         if self.phase.swap(HEAD, Relaxed) == IDLE {
@@ -76,7 +81,7 @@ impl ClientWatch {
     /// A request's header is complete. Returns what was seen of its framing.
     pub fn begin_request(&self) -> Framing {
         self.active.fetch_add(1, Relaxed);
-        if self.is_http2.load(Relaxed) {
+        if self.is_http2() {
             return Framing::default();
         }
         self.phase.store(IDLE, Relaxed);
@@ -98,7 +103,7 @@ impl ClientWatch {
         let since = clock::instant(self.since_nanoseconds.load(Relaxed));
         let is_idle = self.phase.load(Relaxed) == IDLE;
         let end = since + if is_idle { self.limits.idle } else { self.limits.head };
-        let may_park = is_idle && !self.is_http2.load(Relaxed) && !self.may_park.load(Relaxed);
+        let may_park = is_idle && !self.is_http2() && !self.may_park.load(Relaxed);
         Some(Due { end, park: may_park.then(|| since + PARK_AFTER) })
     }
 

@@ -6,6 +6,7 @@ use crate::client_watch::ClientWatch;
 use crate::exchange::Site;
 use crate::forward;
 use crate::service::Closing;
+use crate::stats::Counted;
 use hyper::body::Bytes;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
@@ -30,9 +31,12 @@ pub async fn serve(mut stream: TcpStream, site: Arc<Site>) {
     let mut closing = site.service.closing();
     let mut rest = Bytes::new();
     loop {
-        let first = tokio::select! {
-            first = read_first(&stream, &site.watch, rest) => first,
-            () = closes(&mut closing) => return,
+        let first = {
+            let _parked = Counted::begin(&site.service.stats.connections_parked);
+            tokio::select! {
+                first = read_first(&stream, &site.watch, rest) => first,
+                () = closes(&mut closing) => return,
+            }
         };
         let Ok(Some((first, is_http2))) = first else { return };
         let io = ClientIo::new(stream, first, site.watch.clone());

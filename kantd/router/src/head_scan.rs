@@ -82,8 +82,8 @@ mod tests {
         scan.framing()
     }
 
-    const BOTH: &[u8] =
-        b"\r\nPOST / HTTP/1.1\r\nHost: a\r\ncontent-LENGTH: 3\r\nTransfer-Encoding: chunked\r\n\r\n";
+    const BOTH: &[u8] = b"\r\nPOST / HTTP/1.1\r\nHost: a\r\ncontent-LENGTH: 3\r\n\
+        Transfer-Encoding: chunked\r\n\r\n";
 
     #[test]
     fn both_fields_are_found_in_any_pieces() {

@@ -9,6 +9,7 @@ mod head_scan;
 mod headers;
 mod health;
 mod picker;
+mod runtime;
 mod socket;
 mod stats;
 

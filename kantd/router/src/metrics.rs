@@ -21,6 +21,9 @@ const ROWS: &[Row] = &[
     ("retries_total", "counter", "Requests that were sent again.", |s| s.retries.get()),
     ("outs_total", "counter", "Replicas taken out for repeated failures.", |s| s.outs.get()),
     ("connections", "gauge", "Open connections of clients.", |s| s.connections.get()),
+    ("connections_parked", "gauge", "Those of them that are idle, without buffers.", |s| {
+        s.connections_parked.get()
+    }),
     ("connections_refused_total", "counter", "Connections beyond the limits.", |s| {
         s.connections_refused.get()
     }),

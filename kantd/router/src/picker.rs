@@ -19,7 +19,8 @@ pub fn less_loaded_of_two(
 /// second by at most `slack`, otherwise the second. So the same keys meet the same caches, a
 /// popular key spreads over two, and a candidate that joins or leaves moves only its own keys.
 /// Sources: D. Thaler and C. Ravishankar, "Using name-based mappings to increase hit rates", 1998;
-/// "DualMap: cache affinity and load balancing for distributed LLM serving", 2026.
+/// "DualMap: enabling both cache affinity and load balancing for distributed LLM serving" (arXiv
+/// 2602.06502), without its estimates of times, which need a model of each replica.
 pub fn by_key(
     places: impl Iterator<Item = u64>,
     load: impl Fn(usize) -> u32,

@@ -4,6 +4,7 @@ use crate::admin::{Admin, AdminError};
 use crate::config::Config;
 use crate::control::{Control, Services};
 use crate::metrics;
+use crate::runtime;
 use crate::table_file;
 use crate::worker::Workers;
 use common::service::load::RouterLoad;
@@ -13,7 +14,6 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
 /// Why a router did not start.
@@ -54,11 +54,7 @@ impl Router {
         let (stop, stopping) = watch::channel(false);
         let (quit, quitting) = watch::channel(false);
         let (end, ended) = watch::channel(false);
-        let control = new_runtime()?;
-        let admin = {
-            let _inside = control.enter();
-            config.admin.as_ref().map(Admin::bind).transpose()?
-        };
+        let admin = config.admin.as_ref().map(Admin::bind).transpose()?;
         let addr = admin.as_ref().and_then(Admin::addr);
         let started = Workers::start(config.workers, &quitting);
         let (workers, threads) = started.map_err(RouterError::Threads)?;
@@ -71,7 +67,7 @@ impl Router {
             Control::new(config, services, Arc::new(workers)).run(tables, stopping).await;
             end.send_replace(true);
         };
-        router.spawn("router-control", control, run)?;
+        router.spawn("router-control", run)?;
         Ok(router)
     }
 
@@ -85,22 +81,14 @@ impl Router {
         let first = table_file::read_table(&path).unwrap_or_default();
         let (sender, tables) = watch::channel(Arc::new(first));
         let mut router = Self::start(config, tables)?;
-        let mut quit = router.quit.subscribe();
-        let run = async move {
-            tokio::select! {
-                () = table_file::follow(path, sender) => {}
-                _ = quit.wait_for(|quit| *quit) => {}
-            }
-        };
-        let runtime = new_runtime()?;
-        router.spawn("router-table", runtime, run)?;
+        router.spawn("router-table", table_file::follow(path, sender))?;
         Ok(router)
     }
 
+    /// Runs a future on a thread of its own, which ends with the router.
     fn spawn(
         &mut self,
         name: &str,
-        runtime: Runtime,
         run: impl Future<Output = ()> + Send + 'static,
     ) -> Result<(), RouterError> {
         let mut quit = self.quit.subscribe();
@@ -110,9 +98,7 @@ impl Router {
                 _ = quit.wait_for(|quit| *quit) => {}
             }
         };
-        let thread = std::thread::Builder::new().name(name.to_owned());
-        let thread = thread.spawn(move || runtime.block_on(run)).map_err(RouterError::Threads)?;
-        self.threads.push(thread);
+        self.threads.push(runtime::spawn(name, run).map_err(RouterError::Threads)?);
         Ok(())
     }
 
@@ -161,9 +147,4 @@ impl Drop for Router {
             }
         }
     }
-}
-
-fn new_runtime() -> Result<Runtime, RouterError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(RouterError::Threads)
 }

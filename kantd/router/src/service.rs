@@ -5,7 +5,7 @@ use crate::clock;
 use crate::config::Config;
 use crate::endpoint::Endpoint;
 use crate::picker;
-use crate::stats::{ErrorKind, Gauge, Stats};
+use crate::stats::{Counted, ErrorKind, Stats};
 use common::service::table::{EndpointState, Hold, Protocol, Route, TokenHash};
 use common::sync::RwLock;
 use hyper::header::{HeaderMap, HeaderName};
@@ -127,11 +127,9 @@ impl Service {
     /// If too many requests wait already, or this one has waited for too long.
     pub async fn wait_for_ready(&self) -> Result<Arc<Plan>, ErrorKind> {
         let hold = self.plan().hold;
-        if !self.stats.held.try_add_one(hold.requests_max.into()) {
-            return Err(ErrorKind::HoldFull);
-        }
+        let held = Counted::try_begin(&self.stats.held, hold.requests_max.into());
+        let _held = held.ok_or(ErrorKind::HoldFull)?;
         self.stats.holds.add_one();
-        let _held = Held(&self.stats.held);
         let waiting = async {
             loop {
                 let ready = self.ready.notified();
@@ -213,14 +211,5 @@ impl Plan {
     pub fn key(&self, headers: &HeaderMap) -> Option<u64> {
         let value = headers.get(self.affinity.as_ref()?)?;
         Some(picker::hash(value.as_bytes()))
-    }
-}
-
-/// A request that waits, counted until it is dropped.
-struct Held<'a>(&'a Gauge);
-
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
-        self.0.subtract_one();
     }
 }

@@ -93,6 +93,8 @@ pub struct Stats {
     /// Times that a replica was taken out for its failures.
     pub outs: Count,
     pub connections: Gauge,
+    /// Those of them that are idle and have given up their buffers.
+    pub connections_parked: Gauge,
     pub connections_refused: Count,
     /// By the first digit of the status.
     pub answers: [Count; 6],
@@ -132,6 +134,28 @@ impl Gauge {
 
     pub fn get(&self) -> u64 {
         self.0.load(Relaxed)
+    }
+}
+
+/// Counts something until it is dropped.
+#[derive(Debug)]
+pub struct Counted<'a>(&'a Gauge);
+
+impl<'a> Counted<'a> {
+    pub fn begin(gauge: &'a Gauge) -> Self {
+        gauge.add_one();
+        Self(gauge)
+    }
+
+    /// Begins if fewer than `max` are counted.
+    pub fn try_begin(gauge: &'a Gauge, max: u64) -> Option<Self> {
+        gauge.try_add_one(max).then_some(Self(gauge))
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.subtract_one();
     }
 }
 

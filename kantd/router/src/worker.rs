@@ -7,6 +7,7 @@ use crate::connection;
 use crate::endpoint::Worker;
 use crate::exchange::Site;
 use crate::place::Place;
+use crate::runtime;
 use crate::socket;
 use hyper::header::HeaderValue;
 use std::io;
@@ -55,13 +56,11 @@ impl Workers {
     ) -> io::Result<(Self, Vec<JoinHandle<()>>)> {
         let (mut all, mut threads) = (Vec::new(), Vec::new());
         for index in 0..count {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             // Connections are bounded by the places that they hold.
             let (sender, receiver) = mpsc::unbounded_channel();
             let open = Arc::new(AtomicUsize::new(0));
             let run = run(Worker(index), receiver, open.clone(), quit.clone());
-            let thread = std::thread::Builder::new().name(format!("router-{index}"));
-            threads.push(thread.spawn(move || runtime.block_on(run))?);
+            threads.push(runtime::spawn(&format!("router-{index}"), run)?);
             all.push(Handle { accepted: sender, open });
         }
         Ok((Self { all }, threads))

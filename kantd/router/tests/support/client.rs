@@ -102,3 +102,11 @@ pub async fn read_until(stream: &mut TcpStream, text: &str) -> String {
         assert!(count > 0, "the connection ended after {so_far:?}");
     }
 }
+
+/// Waits for the end of a connection, and returns what came until then.
+pub async fn rest(stream: &mut TcpStream) -> String {
+    let mut rest = Vec::new();
+    // A reset is an end like any other.
+    let _ = stream.read_to_end(&mut rest).await;
+    String::from_utf8_lossy(&rest).into_owned()
+}

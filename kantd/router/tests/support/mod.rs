@@ -3,8 +3,8 @@
 mod client;
 mod replica;
 
-pub use client::{Client, raw, read_until};
-pub use replica::{Replica, Reply};
+pub use client::{Client, raw, read_until, request, rest};
+pub use replica::{Replica, reply};
 
 use common::service::load::ServiceLoad;
 use common::service::table::{Endpoint, EndpointState, Route, Table};
