@@ -31,7 +31,6 @@ pub mod resource;
 pub mod autoscale;
 pub mod job;
 pub mod reservation;
-pub mod service;
 
 pub mod config;
 pub mod reason;

@@ -4,6 +4,7 @@
 
 mod check;
 mod event;
+pub mod load;
 mod spec;
 pub mod table;
 mod update;
