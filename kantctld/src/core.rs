@@ -19,7 +19,7 @@ use common::sync::{Mutex, RwLock};
 use common::time::Time;
 use common::wire::node::RouteOrder;
 use lead::Parts;
-use lead::services::Readiness;
+use lead::services::{Autoscaler, Readiness};
 use query::view::Waits;
 use state::{Actor, Command, Event, Target};
 use std::collections::BTreeSet;
@@ -82,6 +82,8 @@ pub struct Core {
     pub event_feed: EventFeed,
     /// What nodes report of the replicas of services.
     pub readiness: RwLock<Readiness>,
+    /// The autoscaler, with what routers report.
+    pub autoscaler: RwLock<Autoscaler>,
     /// The services for routers; `None` until they are known in this term.
     pub routes: watch::Sender<Option<Vec<RouteOrder>>>,
     /// Notified when a replica, or what is wanted of a service, may have changed.
@@ -150,6 +152,7 @@ impl Core {
             audit,
             event_feed: EventFeed::default(),
             readiness: RwLock::default(),
+            autoscaler: RwLock::default(),
             routes: watch::channel(None).0,
             services_changed: Notify::new(),
         })

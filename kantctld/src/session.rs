@@ -209,6 +209,13 @@ impl Session {
                         }
                     }
                     Some(Ok(FromNode::Replicas(statuses))) => self.note_replicas(statuses),
+                    Some(Ok(FromNode::RouterLoad(load))) => {
+                        let now = self.core.now();
+                        let node = self.known.node();
+                        if self.core.autoscaler.write().report(node, load, now) {
+                            self.core.services_changed.notify_one();
+                        }
+                    }
                     Some(Ok(FromNode::Output(chunk))) => self.questions.on_output(chunk),
                     Some(Ok(FromNode::Task(news))) => self.questions.on_task(news),
                     Some(Ok(FromNode::Steps(news))) => self.questions.on_steps(*news),

@@ -93,6 +93,8 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     log_start(&settings, &key, &inventory, &steps);
 
     let routes_file = routes_file(&settings);
+    let router_socket = routes::socket(&settings.spool);
+    let (published_load, load) = watch::channel(None);
     let (order_routes, ordered) = watch::channel(Vec::new());
     let routes = settings.router.is_some().then_some(order_routes);
     let (published_replicas, replicas) = watch::channel(BTreeMap::new());
@@ -119,6 +121,7 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
         health,
         steps: Some(steps.clone()),
         replicas,
+        load,
         routes,
     };
     let held = steps.status();
@@ -132,6 +135,7 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     running.spawn(accounting);
     if let Some((file, bind)) = routes_file {
         running.spawn(routes::write(ordered, file, bind));
+        running.spawn(routes::watch_load(router_socket, published_load));
     }
     running.spawn(watch);
     notify::ready();

@@ -9,6 +9,7 @@ use crate::probes::{Prober, ReplicaStatuses};
 use crate::runner::{Executor, Runner, RunnerMessage};
 use crate::session::{NodeInfo, Session, SessionTiming};
 use crate::step::Steps;
+use common::service::load::RouterLoad;
 use common::wire::node::{RouteOrder, StepStatus};
 use net::{Endpoint, LocalListener};
 use node::Observed;
@@ -32,6 +33,8 @@ pub struct NodeRuntime {
     pub steps: Option<Steps>,
     /// The state of the replicas of services.
     pub replicas: watch::Receiver<ReplicaStatuses>,
+    /// The load of the services, from the router on this node.
+    pub load: watch::Receiver<Option<RouterLoad>>,
     /// Takes the services for a router on this node, if there is one.
     pub routes: Option<watch::Sender<Vec<RouteOrder>>>,
 }
@@ -78,7 +81,7 @@ impl NodeRuntime {
     ) -> Session {
         let output = OutputReader::new(self.allow_root, observed.clone())
             .emulated(self.info.inventory.is_emulated());
-        let Self { controllers, info, timing, health, steps, replicas, routes, .. } = self;
+        let Self { controllers, info, timing, health, steps, replicas, load, routes, .. } = self;
         Session {
             controllers,
             info,
@@ -89,6 +92,7 @@ impl NodeRuntime {
             output,
             steps,
             replicas,
+            load,
             routes,
             session_controller,
         }

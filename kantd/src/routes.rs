@@ -2,8 +2,16 @@
 //! names of nodes, and writes the table to a file, which `kantd router` reads. The router is a
 //! process of its own and goes on with its last table while kantd or the controllers are away.
 
+use common::service::load::RouterLoad;
 use common::service::table::{Endpoint, Protocol, Route, Table};
 use common::wire::node::{EndpointOrder, RouteOrder};
+use http_body_util::{BodyExt as _, Empty, Limited};
+use hyper::Request;
+use hyper::body::Bytes;
+use hyper::client::conn::http1;
+use hyper::header::HOST;
+use hyper_util::rt::TokioIo;
+use router::{AdminAddress, Config, Router, RouterError};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
@@ -12,15 +20,68 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 /// The pause before a file that could not be written is written again.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
+
+/// The time between two questions to the router about its load.
+const LOAD_PERIOD: Duration = Duration::from_millis(500);
+const LOAD_LIMIT: Duration = Duration::from_secs(2);
+/// The largest answer that is read.
+const LOAD_BYTES_MAX: usize = 64 << 20;
 
 /// The file in this spool.
 #[must_use]
 pub fn file(spool: &Path) -> PathBuf {
     spool.join("routes.json")
+}
+
+/// The socket on which the router of this spool answers about itself.
+#[must_use]
+pub fn socket(spool: &Path) -> PathBuf {
+    spool.join("router.sock")
+}
+
+/// Starts the router of this spool.
+///
+/// # Errors
+/// When its threads or its socket cannot be made.
+pub fn start_router(spool: &Path) -> Result<Router, RouterError> {
+    let admin = Some(AdminAddress::Unix(socket(spool)));
+    Router::follow_file(Config { admin, ..Config::default() }, file(spool))
+}
+
+/// Asks the router for the load of the services, again and again, and publishes it. A router that
+/// does not answer is not reported.
+pub async fn watch_load(socket: PathBuf, published: watch::Sender<Option<RouterLoad>>) {
+    loop {
+        let load = timeout(LOAD_LIMIT, ask_load(&socket)).await.ok().and_then(Result::ok);
+        if load.is_some() {
+            published.send_replace(load);
+        }
+        sleep(LOAD_PERIOD).await;
+    }
+}
+
+async fn ask_load(socket: &Path) -> anyhow::Result<RouterLoad> {
+    let stream = tokio::net::UnixStream::connect(socket).await?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    let request = Request::get("/load").header(HOST, "localhost").body(Empty::<Bytes>::new())?;
+    let answer = async {
+        let body = sender.send_request(request).await?.into_body();
+        anyhow::Ok(Limited::new(body, LOAD_BYTES_MAX).collect().await)
+    };
+    tokio::select! {
+        answer = answer => {
+            let body = answer?.map_err(anyhow::Error::from_boxed)?;
+            Ok(serde_json::from_slice(&body.to_bytes())?)
+        }
+        ended = connection => {
+            ended?;
+            anyhow::bail!("the router closed the connection")
+        }
+    }
 }
 
 /// Writes the table whenever the services change. Nothing is written before the first order, so

@@ -13,6 +13,7 @@ use common::causes::with_causes;
 use common::id::NodeName;
 use common::job::ReplicaStatus;
 use common::node::Inventory;
+use common::service::load::RouterLoad;
 use common::wire::node::{FromNode, Hello, NODE_PATH, NODE_PROTOCOL, RouteOrder, ToNode};
 use net::{
     Channel, ChannelError, ChannelReceiver, ChannelSender, ClientError, Endpoint, Keepalive,
@@ -82,6 +83,8 @@ pub struct Session {
     pub steps: Option<Steps>,
     /// The state of the replicas of services.
     pub replicas: watch::Receiver<ReplicaStatuses>,
+    /// The load of the services, from the router on this node.
+    pub load: watch::Receiver<Option<RouterLoad>>,
     /// Takes the services for a router on this node, if there is one.
     pub routes: Option<watch::Sender<Vec<RouteOrder>>>,
     /// Informs the local socket which controller this node has a session with.
@@ -193,6 +196,7 @@ impl Session {
         tokio::select! {
             error = report(self.observed.clone(), reported, sender.clone()) => error,
             error = report_health(self.health.clone(), sender.clone()) => error,
+            error = report_load(self.load.clone(), sender.clone()) => error,
             error = report_replicas(self.replicas.clone(), sender.clone()) => error,
             error = self.listen(receiver, sender) => error,
             never = expire_leases(self.steps.as_ref()) => match never {},
@@ -277,6 +281,22 @@ async fn report_health(mut health: Findings, sender: ChannelSender<FromNode>) ->
             return std::future::pending().await;
         }
     }
+}
+
+/// Sends each load that the router on this node reports.
+async fn report_load(
+    mut load: watch::Receiver<Option<RouterLoad>>,
+    sender: ChannelSender<FromNode>,
+) -> SessionError {
+    while load.changed().await.is_ok() {
+        let now = load.borrow_and_update().clone();
+        let Some(now) = now else { continue };
+        if sender.send(&FromNode::RouterLoad(now)).await.is_err() {
+            break;
+        }
+    }
+    // No router runs here, or the receiving half returns the reason.
+    std::future::pending().await
 }
 
 /// Sends the state of all replicas, and then whatever changes.

@@ -2,6 +2,7 @@
 //! answer, and the controller makes them again.
 
 use super::{RoleSpec, ServiceSpec};
+use crate::autoscale::PolicyError;
 use crate::id::{PortName, RoleName};
 use crate::job::check::{AskError, check_ask};
 use crate::job::{Probe, ProbeAction};
@@ -54,6 +55,10 @@ pub enum SpecError {
     Array { role: RoleName },
     #[error("role {role}: `{option}` does not apply to replicas: leave it out")]
     Option { role: RoleName, option: &'static str },
+    #[error("role {role}: {problem}")]
+    Autoscale { role: RoleName, problem: PolicyError },
+    #[error("role {role}: the autoscaling policy must have the role's own min and max")]
+    AutoscaleBounds { role: RoleName },
     #[error("the entry role {0} is not among the roles, or has no ports")]
     Entry(RoleName),
     #[error("a port of a service needs a role with ports: add `ports` to one")]
@@ -144,10 +149,15 @@ fn check_role(role: &RoleSpec) -> Result<(), SpecError> {
         ("--begin", role.ask.begin_at.is_some()),
         ("--hold", role.ask.hold),
     ];
-    match unfit.into_iter().find(|(_, is_given)| *is_given) {
-        Some((option, _)) => Err(SpecError::Option { role: name(), option }),
-        None => Ok(()),
+    if let Some((option, _)) = unfit.into_iter().find(|(_, is_given)| *is_given) {
+        return Err(SpecError::Option { role: name(), option });
     }
+    let Some(policy) = &role.autoscale else { return Ok(()) };
+    policy.validate().map_err(|problem| SpecError::Autoscale { role: name(), problem })?;
+    if (policy.min.0, policy.max.0) != (min, max) {
+        return Err(SpecError::AutoscaleBounds { role: name() });
+    }
+    Ok(())
 }
 
 fn check_probe(role: &RoleSpec, probe: &Probe) -> Result<(), SpecError> {

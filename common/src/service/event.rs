@@ -1,5 +1,6 @@
 //! What happened to a service, for its users.
 
+use crate::autoscale::Reason;
 use crate::id::{JobId, Ordinal, Revision, RoleName, Uid};
 use crate::job::Outcome;
 use crate::reason::Refusal;
@@ -11,9 +12,11 @@ use std::fmt;
 pub const EVENTS_KEPT: usize = 100;
 
 /// Who or what changed the number of replicas of a role.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScaledBy {
+    /// The role's autoscaling policy.
+    Policy(Box<Reason>),
     User(Uid),
     /// A new revision with other bounds.
     Revision(Revision),
@@ -172,6 +175,7 @@ impl fmt::Display for ServiceEventKind {
                 write!(f, "role {role} scaled from {from} to {to} replicas")?;
                 match by {
                     ScaledBy::User(_) => Ok(()),
+                    ScaledBy::Policy(reason) => write!(f, ": {reason}"),
                     ScaledBy::Revision(revision) => write!(f, " by revision {revision}"),
                 }
             }

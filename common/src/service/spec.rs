@@ -2,6 +2,7 @@
 
 use super::UpdatePolicy;
 use super::table::{FieldName, Hold, TokenHash};
+use crate::autoscale::Policy;
 use crate::blob::BlobHash;
 use crate::id::{PortName, RoleName};
 use crate::job::{Ask, Probes};
@@ -45,6 +46,9 @@ pub struct RoleSpec {
     pub ports: Vec<PortName>,
     #[serde(default)]
     pub probes: Probes,
+    /// How the number of replicas is chosen between the bounds; `None`: by users alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub autoscale: Option<Policy>,
 }
 
 /// One revision of a service.

@@ -2,12 +2,14 @@
 //! users want. Nothing is remembered but what nodes report of their replicas, and nodes report that
 //! again to every new leader.
 
+mod autoscaler;
 mod converge;
 mod endpoints;
 mod readiness;
 mod routes;
 mod view;
 
+pub use autoscaler::{Autoscaler, DECIDE_EVERY};
 pub use converge::{Plan, ReplicaNow, converge};
 pub use endpoints::{EndpointNow, ServiceEndpoints, endpoints};
 pub use readiness::{Readiness, Reported};

@@ -69,7 +69,9 @@ fn view(
     with_events: bool,
 ) -> ServiceView {
     let waits_for = |key: JobKey| waits.get(&key).map(|wait| wait.reason.to_string());
-    let names = Names { user: &user_name, waits_for: &waits_for };
+    let autoscaler = core.autoscaler.read();
+    let scaled_by = |role: &RoleName| Some(autoscaler.reason(&service.name, role)?.to_string());
+    let names = Names { user: &user_name, waits_for: &waits_for, scaled_by: &scaled_by };
     service_view(state, service, &core.readiness.read(), &names, with_events)
 }
 

@@ -2,14 +2,19 @@
 //! to submit and to stop.
 
 use crate::core::Core;
+use common::autoscale::LocalTime;
+use common::time::Time;
 use futures_util::future::join_all;
-use lead::services::{self, LOOK_PERIOD};
+use lead::services::{self, DECIDE_EVERY, LOOK_PERIOD};
 use state::Command;
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
 /// The shortest time between two looks, so that many changes cause one.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
+
+/// The shortest time between two decisions of autoscaling policies.
+const DECIDE_PAUSE_MIN: Duration = Duration::from_millis(400);
 
 /// The pause after commands that the log did not accept.
 const FAILED_PAUSE: Duration = Duration::from_millis(500);
@@ -21,13 +26,16 @@ const REPORTS_MAX: Duration = Duration::from_secs(15);
 pub fn begin(core: &Core) {
     core.routes.send_replace(None);
     core.readiness.write().clear();
+    core.autoscaler.write().clear();
 }
 
 /// Runs for one term; ends when dropped.
 pub async fn run(core: &Core) -> Infallible {
     let begun = Instant::now();
+    let mut decided_at = None;
     loop {
         let now = core.now();
+        let scaled = decide(core, &mut decided_at);
         let (plan, routes) = {
             let state = core.state.read();
             let mut readiness = core.readiness.write();
@@ -43,13 +51,41 @@ pub async fn run(core: &Core) -> Infallible {
             }
             is_news
         });
-        let is_done = carry_out(core, plan.commands).await;
+        let commands = plan.commands.into_iter().chain(scaled).collect();
+        let is_done = carry_out(core, commands).await;
         tokio::time::sleep(if is_done { PAUSE_MIN } else { FAILED_PAUSE }).await;
-        let until = plan.look_at.map_or(LOOK_PERIOD, |at| at.since(core.now()).min(LOOK_PERIOD));
+        let period = if has_policies(core) { DECIDE_EVERY } else { LOOK_PERIOD };
+        let until = plan.look_at.map_or(period, |at| at.since(core.now()).min(period));
         let until = Duration::from_millis(until.0);
         // A look is due whether woken or timed out.
         let _ = tokio::time::timeout(until, core.services_changed.notified()).await;
     }
+}
+
+/// Whether any role has an autoscaling policy.
+fn has_policies(core: &Core) -> bool {
+    let state = core.state.read();
+    let mut specs = state.services().filter_map(state::service::Service::spec);
+    specs.any(|spec| spec.roles.iter().any(|role| role.autoscale.is_some()))
+}
+
+/// The decisions of autoscaling policies, if they are due.
+fn decide(core: &Core, decided_at: &mut Option<Instant>) -> Vec<Command> {
+    let is_due = decided_at.is_none_or(|at| at.elapsed() >= DECIDE_PAUSE_MIN);
+    if !is_due || !has_policies(core) {
+        return Vec::new();
+    }
+    *decided_at = Some(Instant::now());
+    let now = core.now();
+    let (state, readiness) = (core.state.read(), core.readiness.read());
+    core.autoscaler.write().decide(&state, &readiness, now, local_time(now))
+}
+
+/// The local time of this host, for schedules.
+fn local_time(now: Time) -> LocalTime {
+    let at = i64::try_from(now.0).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    let offset = at.map_or(0, |at| jiff::tz::TimeZone::system().to_offset(at).seconds());
+    LocalTime::utc(Time(now.0.saturating_add_signed(i64::from(offset) * 1000)))
 }
 
 /// Proposes these together, so that they share an entry. Returns whether the log took them all.

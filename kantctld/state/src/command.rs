@@ -185,6 +185,13 @@ pub enum Command {
     DeployService(Box<Deployment>),
     /// Scales, pauses, resumes, promotes, rolls back or stops a service.
     ActOnService { actor: Actor, name: ServiceName, action: ServiceAction },
+    /// Sets the number of replicas that the policy of a role wants.
+    AutoscaleService {
+        service: ServiceName,
+        role: RoleName,
+        replicas: u32,
+        reason: Box<common::autoscale::Reason>,
+    },
     /// Submits a replica of a service.
     StartReplica { service: ServiceName, role: RoleName, revision: Revision, ordinal: Ordinal },
     /// Ends a replica.

@@ -5,10 +5,68 @@ use common::wire::api::{ReplicaView, ServiceList, ServiceState, ServiceView};
 use e2e::{Cluster, ClusterOptions, Kantctl, Person, wait_for};
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+/// A client that asks for the service again and again, and counts the answers.
+struct Client {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<Counts>,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    answered: usize,
+    /// What went wrong, for each failure.
+    failed: Vec<String>,
+}
+
+impl Client {
+    fn start(port: u16, path: &'static str) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            let mut counts = Counts::default();
+            while !stopped.load(Ordering::Relaxed) {
+                match get(port, path) {
+                    // The last event of a stream shows that nothing of it is missing.
+                    Ok(answer) if answer.contains("200 OK") && answer.contains("token 4 ") => {
+                        counts.answered += 1;
+                    }
+                    Ok(answer) => counts.failed.push(answer),
+                    Err(error) => counts.failed.push(error.to_string()),
+                }
+            }
+            counts
+        });
+        Self { stop, thread }
+    }
+
+    /// The number of answers; there is no failure.
+    fn stop(self) -> usize {
+        self.stop.store(true, Ordering::Relaxed);
+        let counts = self.thread.join().unwrap_or_default();
+        assert_eq!(counts.failed, Vec::<String>::new(), "after {} answers", counts.answered);
+        counts.answered
+    }
+}
+
+/// A port that is free now.
+fn free_port() -> anyhow::Result<u16> {
+    Ok(std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
 
 /// A cluster of two nodes, with the example of a service in the user's directory.
 fn cluster() -> anyhow::Result<(Cluster, Kantctl)> {
-    let cluster = Cluster::start(ClusterOptions::cpu_nodes(&["n1", "n2"]))?;
+    let cluster = Cluster::start(ClusterOptions {
+        node: Some(|config| {
+            if config.name == "n1" {
+                "127.0.0.1".clone_into(&mut config.router);
+            }
+        }),
+        ..ClusterOptions::cpu_nodes(&["n1", "n2"])
+    })?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let examples = e2e::workspace().join("etc/examples");
     for file in ["serve.py", "serve.toml"] {
@@ -130,5 +188,59 @@ fn a_replica_that_is_not_live_is_replaced_and_says_why() -> anyhow::Result<()> {
     let events = kantctl.ok(&["service", "events", "chat"])?;
     assert!(events.contains(&format!("(job {job}) ended: ")), "{events}");
     assert!(get(second[0].ports[0].number, "/")?.contains("replica"));
+    Ok(())
+}
+
+#[test]
+fn a_router_loses_no_request_while_replicas_and_daemons_come_and_go() -> anyhow::Result<()> {
+    let (mut cluster, kantctl) = cluster()?;
+    let port = free_port()?;
+    change(&kantctl, "port = 8000", &format!("port = {port}"))?;
+    let router = cluster.start_router("n1")?;
+    kantctl.ok(&["service", "deploy", "serve.toml", "--wait"])?;
+    wait_for("the router", || Ok(get(port, "/").is_ok().then_some(())))?;
+    let clients: Vec<Client> = (0..3).map(|_| Client::start(port, "/generate?n=5")).collect();
+
+    kantctl.ok(&["service", "scale", "chat", "3"])?;
+    let replicas = ready(&kantctl, 3, 1)?;
+    change(&kantctl, "VERSION=1", "VERSION=2")?;
+    kantctl.ok(&["service", "deploy", "serve.toml", "--wait"])?;
+    ready(&kantctl, 3, 2)?;
+    cluster.kill_node("n1")?;
+    cluster.kill_controller()?;
+    cluster.start_controller()?;
+    cluster.start_node("n1")?;
+    cluster.wait_for_nodes()?;
+    kantctl.ok(&["service", "scale", "chat", "1"])?;
+    ready(&kantctl, 1, 2)?;
+    let answered: usize = clients.into_iter().map(Client::stop).sum();
+    assert!(answered > 20, "{answered} answers");
+    assert_eq!(replicas.len(), 3);
+    assert!(router.stop()?.success());
+    Ok(())
+}
+
+#[test]
+fn a_service_without_replicas_wakes_for_a_held_request_and_grows_with_its_load()
+-> anyhow::Result<()> {
+    let (cluster, kantctl) = cluster()?;
+    let port = free_port()?;
+    change(&kantctl, "port = 8000", &format!("port = {port}"))?;
+    change(&kantctl, "min = 1", "min = 0")?;
+    let policy = "ports = [\"http\"]\nautoscale = { concurrency = { target = 2 } }\n";
+    change(&kantctl, "ports = [\"http\"]\n", policy)?;
+    let router = cluster.start_router("n1")?;
+    kantctl.ok(&["service", "deploy", "serve.toml", "--wait"])?;
+    assert_eq!(show(&kantctl)?.roles[0].wanted, 0);
+    wait_for("the router", || Ok(TcpStream::connect(("127.0.0.1", port)).ok()))?;
+    // The request waits for the first replica.
+    assert!(get(port, "/generate?n=5")?.contains("token 4 "));
+    let events = kantctl.ok(&["service", "events", "chat"])?;
+    assert!(events.contains("role worker scaled from 0 to 1 replicas: "), "{events}");
+    let clients: Vec<Client> = (0..4).map(|_| Client::start(port, "/generate?n=5")).collect();
+    wait_for("more replicas", || Ok((show(&kantctl)?.roles[0].ready >= 2).then_some(())))?;
+    let answered: usize = clients.into_iter().map(Client::stop).sum();
+    assert!(answered > 10, "{answered} answers");
+    assert!(router.stop()?.success());
     Ok(())
 }

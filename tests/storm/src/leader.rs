@@ -118,7 +118,8 @@ impl Lead {
             | FromNode::Task(_)
             | FromNode::Steps(_)
             | FromNode::Signalled(_)
-            | FromNode::Replicas(_) => {}
+            | FromNode::Replicas(_)
+            | FromNode::RouterLoad(_) => {}
         }
     }
 

@@ -13,6 +13,7 @@ fn role(name: &str) -> RoleSpec {
         replicas: Bounds { min: 1, max: 2 },
         ports: vec![PortName::new("http").unwrap()],
         probes: Probes::default(),
+        autoscale: None,
     }
 }
 

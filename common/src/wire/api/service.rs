@@ -113,6 +113,9 @@ pub struct RoleView {
     pub bounds: Bounds,
     pub wanted: u32,
     pub ready: u32,
+    /// What its autoscaling policy decided last, and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub autoscale: Option<String>,
     pub replicas: Vec<ReplicaView>,
 }
 

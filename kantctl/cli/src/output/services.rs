@@ -88,6 +88,9 @@ pub fn print_one(screen: &Screen, one: &ServiceView) -> Result<(), Failure> {
             "Role",
             format!("{}: {} of {} ready, {min} to {max}", role.name, role.ready, role.wanted),
         )?;
+        if let Some(reason) = &role.autoscale {
+            line("", reason.clone())?;
+        }
     }
     let mut table = Table::new(&REPLICAS, &["WHY", "ADDRESS"]);
     for role in &one.roles {

@@ -2,7 +2,7 @@
 
 use super::readiness::Readiness;
 use super::{ReplicaNow, replicas};
-use common::id::JobKey;
+use common::id::{JobKey, RoleName};
 use common::job::{Phase, ReplicaHealth};
 use common::service::RoleSpec;
 use common::wire::api::{ReplicaView, RoleView, ServiceEventView, ServiceState, ServiceView};
@@ -13,6 +13,8 @@ use state::service::Service;
 pub struct Names<'a> {
     pub user: &'a dyn Fn(u32) -> String,
     pub waits_for: &'a dyn Fn(JobKey) -> Option<String>,
+    /// The reason of the last decision of a role's autoscaling policy.
+    pub scaled_by: &'a dyn Fn(&RoleName) -> Option<String>,
 }
 
 /// The view of a service, with its last events if asked for.
@@ -87,6 +89,7 @@ fn role_view(
         bounds: role.replicas,
         wanted: service.wanted(&role.name),
         ready: u32::try_from(ready).unwrap_or(u32::MAX),
+        autoscale: role.autoscale.as_ref().and_then(|_| (names.scaled_by)(&role.name)),
         replicas,
     }
 }

@@ -5,6 +5,7 @@
 
 mod act_on_service;
 mod admission;
+mod autoscale_service;
 mod bulk_action;
 mod cancel_job;
 mod checkpoint_job;
@@ -111,6 +112,9 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
         Command::DeployService(deployment) => deploy_service::apply(state, out, deployment),
         Command::ActOnService { actor, name, action } => {
             act_on_service::apply(state, out, actor, name, action)
+        }
+        Command::AutoscaleService { service, role, replicas, reason } => {
+            autoscale_service::apply(state, out, (service, role), *replicas, reason)
         }
         Command::StartReplica { service, role, revision, ordinal } => {
             let (revision, ordinal) = (*revision, *ordinal);

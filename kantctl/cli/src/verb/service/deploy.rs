@@ -94,6 +94,7 @@ fn from_options(args: &Deploy) -> Result<ServiceFile, Failure> {
         min,
         max: Some(args.max.unwrap_or(min)),
         ports: vec![port],
+        autoscale: None,
         startup: None,
         readiness: probe,
         liveness: None,

@@ -6,6 +6,7 @@ use crate::submission::environment::to_text;
 use crate::submission::options::Options;
 use crate::verb::batch::LineReader;
 use anyhow::Context;
+use common::autoscale::Policy;
 use common::blob::BlobHash;
 use common::id::{PortName, RoleName, ServiceName};
 use common::job::{Probe, ProbeAction, Probes};
@@ -54,6 +55,8 @@ pub(super) struct RoleFile {
     pub max: Option<u32>,
     #[serde(default)]
     pub ports: Vec<PortName>,
+    /// An autoscaling policy; its bounds are those of the role.
+    pub autoscale: Option<toml::Table>,
     pub startup: Option<ProbeFile>,
     pub readiness: Option<ProbeFile>,
     pub liveness: Option<ProbeFile>,
@@ -210,9 +213,21 @@ fn role_spec(
         startup_max: role.startup_max.unwrap_or(Probes::STARTUP_MAX),
     };
     let replicas = Bounds { min: role.min, max: role.max.unwrap_or(role.min) };
+    let autoscale = role.autoscale.map(|table| policy(&name, table, replicas)).transpose()?;
     let (ask, ports) = (submitted.ask, role.ports);
     let [script, environment] = hashes;
-    Ok(RoleSpec { name, ask, script, environment, replicas, ports, probes })
+    Ok(RoleSpec { name, ask, script, environment, replicas, ports, probes, autoscale })
+}
+
+fn policy(role: &RoleName, mut table: toml::Table, bounds: Bounds) -> Result<Policy, Failure> {
+    for (key, value) in [("min", bounds.min), ("max", bounds.max)] {
+        if table.insert(key.to_owned(), i64::from(value).into()).is_some() {
+            let text = format!("role {role}: give `{key}` for the role, not for `autoscale`");
+            return Err(Failure::usage(anyhow::Error::msg(text)));
+        }
+    }
+    let failed = |error| Failure::usage(anyhow::anyhow!("role {role}, `autoscale`: {error}"));
+    toml::Value::Table(table).try_into().map_err(|error: toml::de::Error| failed(error))
 }
 
 fn read_probe(role: &RoleName, probe: ProbeFile, ports: &[PortName]) -> Result<Probe, Failure> {

@@ -56,6 +56,7 @@ fn deployment(text: &str, change: impl FnOnce(&mut ServiceSpec)) -> Command {
             })),
             ..Default::default()
         },
+        autoscale: None,
     };
     let mut spec = ServiceSpec {
         roles: vec![role],
