@@ -19,7 +19,7 @@ pub const ROOMS: &[Room] = &[
     crate_room("autoscale", "kantctld/autoscale", true, &["common"]),
     crate_room("state", "kantctld/state", true, &["common", "engine"]),
     crate_room(TEXTS, "kantctld/query", true, &["common", "engine", "state"]),
-    crate_room("lead", "kantctld/lead", true, &["common", "engine", "state", TEXTS]),
+    crate_room("lead", "kantctld/lead", true, &["common", "engine", "autoscale", "state", TEXTS]),
     crate_room("trace", "kantctld/trace", true, &["common", "state"]),
     crate_room("sim", "kantctld/sim", true, SIM_IMPORTS),
     crate_room("node", "kantd/node", true, &["common"]),
