@@ -54,11 +54,53 @@ fn endpoint_order(endpoint: &EndpointNow) -> Option<EndpointOrder> {
         ReplicaHealth::Starting | ReplicaHealth::NotReady => EndpointState::NotReady,
         ReplicaHealth::Draining => EndpointState::Draining,
     };
-    let job = endpoint.id;
     Some(EndpointOrder {
-        id: format!("{}/{}.{}-{}", endpoint.role, endpoint.ordinal, job.key, job.attempt),
+        id: endpoint_id(endpoint),
         host: endpoint.host.clone(),
         port: endpoint.ports.first()?.number,
         state,
     })
+}
+
+/// `role/ordinal.number`, where the number is of the job and its attempt: during an update, two jobs
+/// have the same place.
+fn endpoint_id(endpoint: &EndpointNow) -> String {
+    let EndpointNow { id, role, ordinal, .. } = endpoint;
+    format!("{role}/{ordinal}.{}{:03}", id.key.job, id.attempt.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use common::id::{Ordinal, Revision};
+    use common::job::PortGrant;
+    use common::service::table::{Endpoint, Protocol, Route, Table};
+
+    #[test]
+    fn a_router_accepts_the_ids_of_two_jobs_in_one_place() {
+        let endpoint = |job| {
+            let now = EndpointNow {
+                id: testkit::attempt(job, 1),
+                role: "worker".parse().unwrap(),
+                ordinal: Ordinal(0),
+                revision: Revision(1),
+                host: "127.0.0.1".to_owned(),
+                ports: vec![PortGrant { name: "http".parse().unwrap(), number: 20_000 }],
+                health: ReplicaHealth::Ready,
+            };
+            let EndpointOrder { id, state, .. } = endpoint_order(&now).unwrap();
+            Endpoint { id, addr: ([127, 0, 0, 1], 20_000).into(), state }
+        };
+        let route = Route {
+            service: "chat".to_owned(),
+            listen: ([127, 0, 0, 1], 8000).into(),
+            endpoints: vec![endpoint(7), endpoint(8)],
+            affinity: None,
+            hold: Default::default(),
+            drain_seconds: 1,
+            token: None,
+            protocol: Protocol::default(),
+        };
+        assert_eq!(Table { version: 1, services: vec![route] }.check(), Ok(()));
+    }
 }
