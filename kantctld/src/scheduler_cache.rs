@@ -202,8 +202,8 @@ mod tests {
     use super::*;
     use crate::clock::{SteadyClock, wall_clock};
     use crate::raft::Machine as _;
-    use crate::state_machine::{Outlets, StateMachine};
     use crate::shared_state::PENDING_EVENTS_MAX;
+    use crate::state_machine::{Outlets, StateMachine};
     use common::id::{JobId, LogIndex, NodeName};
     use state::Event;
     use tokio::sync::{mpsc, watch};
