@@ -1,11 +1,14 @@
 //! Records for accounting: ended runs, and changes of nodes. They are read from the state right
 //! after the events that announce them.
+//!
+//! A thousand tasks may end by one entry, and no other entry is applied while their runs are read.
+//! So only what differs from task to task is read then ([`EndedRun`]); the records are made later.
 
 use crate::view;
-use common::id::{AttemptId, JobKey, NodeName};
+use common::id::{AttemptId, JobId, JobKey, NodeName};
 use common::job::{Outcome, Phase, StepRecord};
 use common::node::Contact;
-use common::resource::Share;
+use common::resource::{Resources, Share};
 use common::time::Time;
 use common::unit::{Cpus, Gpus};
 use common::wire::api::HistoryRun;
@@ -15,6 +18,7 @@ use state::event::Event;
 use state::job::{Earlier, Element, Record, Run};
 use state::node::NodeRecord;
 use state::usage::Used;
+use std::sync::Arc;
 
 /// Slurm's name and code for a run that a user requeued (man sacct).
 const REQUEUED: (&str, &str) = ("REQUEUED", "RQ");
@@ -39,22 +43,67 @@ pub enum Standing {
     Down,
 }
 
+/// A run that ended, without the state.
+#[derive(Debug, Clone)]
+pub struct EndedRun {
+    /// Shared by the tasks of an array.
+    job: Arc<JobPart>,
+    key: JobKey,
+    element: Element,
+    over: Over,
+}
+
+/// What the tasks of an array have in common.
+#[derive(Debug)]
+struct JobPart {
+    /// Without its elements.
+    record: Record,
+    requested: Resources,
+}
+
+/// How a run was over, and when.
+#[derive(Debug, Clone, Copy)]
+struct Over {
+    at: Time,
+    /// The job waits again.
+    requeued: bool,
+}
+
 /// The runs that ended by these events. The state must be the one right after them.
 #[must_use]
-pub fn ended(state: &State, events: &[Event]) -> Vec<HistoryRun> {
-    let over = events.iter().filter_map(|event| match event {
-        Event::JobDone { key, .. } => {
-            let (record, element) = state.element(*key)?;
-            last(state, (record, element, *key))
-        }
-        Event::JobRequeued { key, attempt, .. } => {
-            let (record, element) = state.element(*key)?;
-            let earlier = element.past().find(|earlier| earlier.attempt == *attempt)?;
-            Some(behind(state, (record, *key), earlier))
-        }
-        _ => None,
+pub fn ended(state: &State, events: &[Event]) -> Vec<EndedRun> {
+    let mut job: Option<Arc<JobPart>> = None;
+    let over = events.iter().filter_map(|event| {
+        let (key, (element, over)) = match event {
+            Event::JobDone { key, .. } => (*key, last(state.element(*key)?.1)?),
+            Event::JobRequeued { key, attempt, .. } => {
+                let mut past = state.element(*key)?.1.past();
+                (*key, behind(past.find(|earlier| earlier.attempt == *attempt)?))
+            }
+            _ => return None,
+        };
+        let known = job.take().filter(|known| known.record.id == key.job);
+        let job = job.insert(known.or_else(|| JobPart::of(state, key.job))?);
+        Some(EndedRun { job: job.clone(), key, element, over })
     });
     over.collect()
+}
+
+impl JobPart {
+    fn of(state: &State, job: JobId) -> Option<Arc<Self>> {
+        let record = state.job(job)?;
+        let requested = view::requested(state, record);
+        Some(Arc::new(Self { record: record.without_elements(), requested }))
+    }
+}
+
+impl EndedRun {
+    /// The record of the run.
+    #[must_use]
+    pub fn record(&self) -> HistoryRun {
+        let JobPart { record, requested } = &*self.job;
+        run_record((record, &self.element, self.key), || requested.clone(), self.over)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,8 +128,10 @@ pub fn all_ended(state: &State) -> impl Iterator<Item = HistoryRun> + '_ {
         record.elements.iter().map(move |(index, element)| (record, element, record.key(*index)))
     });
     elements.flat_map(move |(record, element, key)| {
-        let earlier = element.past().map(move |earlier| behind(state, (record, key), earlier));
-        earlier.chain(last(state, (record, element, key)))
+        let all = element.past().map(behind).chain(last(element));
+        all.map(move |(element, over)| {
+            run_record((record, &element, key), || view::requested(state, record), over)
+        })
     })
 }
 
@@ -107,8 +158,10 @@ pub fn all_nodes(state: &State) -> impl Iterator<Item = NodeChange> + '_ {
 pub fn running(state: &State, now: Time) -> impl Iterator<Item = HistoryRun> + '_ {
     let alive = state.live().filter_map(|key| Some((key, state.element(key)?)));
     let running = alive.filter(|(_, (_, element))| element.run.is_some());
-    running
-        .map(move |(key, (record, element))| run_record(state, (record, element, key), false, now))
+    let so_far = Over { at: now, requeued: false };
+    running.map(move |(key, (record, element))| {
+        run_record((record, element, key), || view::requested(state, record), so_far)
+    })
 }
 
 fn change(state: &State, node: &NodeRecord) -> NodeChange {
@@ -123,7 +176,7 @@ fn change(state: &State, node: &NodeRecord) -> NodeChange {
 }
 
 /// An earlier attempt of an element that was requeued.
-fn behind(state: &State, (record, key): (&Record, JobKey), earlier: &Earlier) -> HistoryRun {
+fn behind(earlier: &Earlier) -> (Element, Over) {
     let outcome = earlier.run.end.as_ref().map_or(Outcome::Cancelled, |end| end.outcome);
     let element = Element {
         phase: Phase::Done,
@@ -133,23 +186,33 @@ fn behind(state: &State, (record, key): (&Record, JobKey), earlier: &Earlier) ->
         run: Some(Box::new(earlier.run.clone())),
         ..Element::new(false)
     };
-    run_record(state, (record, &element, key), true, earlier.over_at)
+    (element, Over { at: earlier.over_at, requeued: true })
 }
 
-/// The last attempt of an element that is Done. If it never started, a record without a run.
-fn last(state: &State, (record, element, key): (&Record, &Element, JobKey)) -> Option<HistoryRun> {
-    let over_at = element.done_at.filter(|_| element.phase == Phase::Done)?;
-    Some(run_record(state, (record, element, key), false, over_at))
+/// The last attempt of an element that is Done, without what its record does not need. If it never
+/// started, there is no run in it.
+fn last(element: &Element) -> Option<(Element, Over)> {
+    let at = element.done_at.filter(|_| element.phase == Phase::Done)?;
+    let last = Element {
+        phase: element.phase,
+        held: element.held,
+        attempt: element.attempt,
+        run: element.run.clone(),
+        outcome: element.outcome,
+        done_at: element.done_at,
+        timeline: element.timeline.clone(),
+        ..Element::new(false)
+    };
+    Some((last, Over { at, requeued: false }))
 }
 
 fn run_record(
-    state: &State,
     (record, element, key): (&Record, &Element, JobKey),
-    requeued: bool,
-    until: Time,
+    requested: impl FnOnce() -> Resources,
+    Over { at: until, requeued }: Over,
 ) -> HistoryRun {
     let whose = (record, element, key);
-    let mut job = view::element_view(state, whose, &view::Waits::new(), view::without_bulk);
+    let mut job = view::view_apart(whose, requested, view::without_bulk);
     if requeued && element.outcome == Some(Outcome::Cancelled) {
         let (word, code) = REQUEUED;
         (job.state, job.state_code) = (word.to_owned(), code.to_owned());
@@ -176,4 +239,27 @@ fn kept(run: &Run, until: Time) -> Used {
     // The phases of an ended run are gone, so nothing is added.
     let held = all.iter().enumerate().zip(&run.shares);
     held.filter(|(_, phase)| !phase.is_over()).map(|(share, _)| share).fold(run.kept, sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use common::job::Ask;
+    use testkit::house::House;
+
+    #[test]
+    fn the_ended_tasks_of_an_array_share_what_they_have_in_common() {
+        let mut house = House::new();
+        let array = house.submit(Ask { array: Some("0-9".parse().unwrap()), ..Ask::default() });
+        let other = house.job();
+        let cancelled = [JobKey::single(array), other].map(|key| house.cancel(key));
+        let events: Vec<Event> =
+            cancelled.into_iter().flat_map(|cancel| house.apply(cancel)).collect();
+        let runs = ended(&house.state, &events);
+        let first = &runs[0];
+        let shares = |run: &&EndedRun| Arc::ptr_eq(&run.job, &first.job);
+        assert_eq!((runs.len(), runs.iter().filter(shares).count()), (11, 10));
+        assert!(first.job.record.elements.is_empty(), "the other tasks are not copied");
+        assert_eq!(runs[10].record().job.key, other);
+    }
 }

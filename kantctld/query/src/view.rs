@@ -13,6 +13,7 @@ use common::job::state::slurm_state;
 use common::job::{Ask, Phase};
 use common::node::Contact;
 use common::reason::WaitReason;
+use common::resource::Resources;
 use common::time::{Span, Time};
 use common::unit::{Bytes, Cpus, Gpus};
 use common::wire::api::{JobList, JobQuery, JobView, NodeList, NodeView, TimelineEntry};
@@ -24,7 +25,7 @@ use std::collections::BTreeMap;
 pub use explain::explain;
 pub use list_row::list_rows;
 pub use queues::queue_list;
-pub(crate) use requested::without_bulk;
+pub(crate) use requested::{requested, without_bulk};
 pub use solve::solve;
 
 /// The result of the last round for a waiting job.
@@ -87,22 +88,39 @@ pub fn job_view(state: &State, key: JobKey, waits: &Waits) -> Option<JobView> {
     Some(element_view(state, (record, element, key), waits, Ask::clone))
 }
 
-/// The view of an element, which need not be in the state: it may be an earlier attempt's.
-pub(crate) fn element_view(
+/// The view of an element.
+fn element_view(
     state: &State,
     (record, element, key): (&Record, &Element, JobKey),
     waits: &Waits,
     asked_for: impl Fn(&Ask) -> Ask,
 ) -> JobView {
+    let requested = || requested::requested(state, record);
+    let view = view_apart((record, element, key), requested, asked_for);
+    if element.phase != Phase::Pending {
+        return view;
+    }
+    let waiting = waits.get(&key);
+    JobView {
+        reason: Some(remarks::reason(state, record, (key, element), waiting)),
+        position: waiting.map(|wait| wait.position),
+        dependency: remarks::open_dependencies(state, record, key.index),
+        ..view
+    }
+}
+
+/// The view of an element that does not wait. It need not be in the state: it may be an earlier
+/// attempt's. `requested` returns the amounts for one without an allocation.
+pub(crate) fn view_apart(
+    (record, element, key): (&Record, &Element, JobKey),
+    requested: impl FnOnce() -> Resources,
+    asked_for: impl FnOnce(&Ask) -> Ask,
+) -> JobView {
     let run = element.run.as_ref();
     let end = run.and_then(|run| run.end.as_ref());
     let allocation = run.map(|run| run.staying().as_ref().clone());
-    let amounts = match &allocation {
-        Some(allocation) => requested::allocated(allocation),
-        None => requested::requested(state, record),
-    };
+    let amounts = allocation.as_ref().map_or_else(requested, requested::allocated);
     let (word, code) = slurm_state(element.phase, element.outcome);
-    let waiting = waits.get(&key).filter(|_| element.phase == Phase::Pending);
     JobView {
         key,
         number: record.number(key.index),
@@ -114,9 +132,8 @@ pub(crate) fn element_view(
         state: word.to_owned(),
         state_code: code.to_owned(),
         held: element.held,
-        reason: (element.phase == Phase::Pending)
-            .then(|| remarks::reason(state, record, (key, element), waiting)),
-        position: waiting.map(|wait| wait.position),
+        reason: None,
+        position: None,
         attempt: element.attempt.0,
         cancelled_by: remarks::cancelled_by(element),
         array_limit: record.spec.ask.array.as_ref().and_then(|array| array.limit()),
@@ -134,9 +151,7 @@ pub(crate) fn element_view(
         gpus: amounts.gpus,
         exit: end.and_then(|end| end.exit),
         usage: run.filter(|_| element.phase == Phase::Done).map(|run| run.usage),
-        dependency: (element.phase == Phase::Pending)
-            .then(|| remarks::open_dependencies(state, record, key.index))
-            .flatten(),
+        dependency: None,
         message: end.map_or_else(|| remarks::faults(element), |end| end.message.clone()),
         timeline: Vec::new(),
     }

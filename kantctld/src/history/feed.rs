@@ -3,7 +3,7 @@
 
 use common::id::LogIndex;
 use common::wire::api::HistoryRun;
-use query::history::{self, EndedSteps, NodeChange};
+use query::history::{self, EndedRun, EndedSteps, NodeChange};
 use state::{Event, State};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -32,6 +32,8 @@ pub(super) enum HistoryMessage {
 #[derive(Default)]
 pub struct HistoryRecords {
     pub(super) runs: Vec<HistoryRun>,
+    /// Runs whose records are made on the accounting thread.
+    pub(super) ended: Vec<EndedRun>,
     pub(super) nodes: Vec<NodeChange>,
     pub(super) steps: Vec<EndedSteps>,
 }
@@ -39,18 +41,23 @@ pub struct HistoryRecords {
 impl HistoryRecords {
     /// Adds the records of these events, given the state right after them.
     pub fn add(&mut self, state: &State, events: &[Event]) {
-        self.runs.extend(history::ended(state, events));
+        self.ended.extend(history::ended(state, events));
         self.nodes.extend(history::changed_nodes(state, events));
         self.steps.extend(history::ended_steps(events));
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.runs.is_empty() && self.nodes.is_empty() && self.steps.is_empty()
+        self.runs_len() == 0 && self.nodes.is_empty() && self.steps.is_empty()
     }
 
-    /// Adds later records.
+    pub(super) const fn runs_len(&self) -> usize {
+        self.runs.len() + self.ended.len()
+    }
+
+    /// Adds later records, with a record of each ended run.
     pub(super) fn extend(&mut self, later: Self) {
         self.runs.extend(later.runs);
+        self.runs.extend(later.ended.iter().map(EndedRun::record));
         self.nodes.extend(later.nodes);
         self.steps.extend(later.steps);
     }
@@ -98,7 +105,7 @@ impl Feed {
                 left_out.store(true, Ordering::SeqCst);
             }
         } else if !records.is_empty() {
-            waiting.fetch_add(records.runs.len(), Ordering::Relaxed);
+            waiting.fetch_add(records.runs_len(), Ordering::Relaxed);
             // The receiver is gone while the controller stops, and in other modules' tests.
             let _ = self.sender.send(HistoryMessage::Records(records));
         }

@@ -162,7 +162,7 @@ impl Thread {
         while let Some(message) = next {
             match message {
                 HistoryMessage::Records(records) => {
-                    let runs = records.runs.len();
+                    let runs = records.runs_len();
                     self.inbox.progress.waiting.fetch_sub(runs, Ordering::Relaxed);
                     self.records.extend(records);
                 }

@@ -66,10 +66,11 @@ impl File {
 
     fn try_write(
         &mut self,
-        HistoryRecords { runs, nodes, steps }: &HistoryRecords,
+        HistoryRecords { runs, ended, nodes, steps }: &HistoryRecords,
         known: &mut BTreeMap<NodeName, NodeChange>,
         position: Option<Position>,
     ) -> rusqlite::Result<()> {
+        debug_assert!(ended.is_empty(), "their records are made before");
         let transaction = self.connection.transaction()?;
         {
             let mut insert = transaction.prepare_cached(INSERT)?;

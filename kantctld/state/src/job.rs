@@ -161,6 +161,23 @@ impl Record {
         (place < self.numbers).then_some(JobId(number))
     }
 
+    /// A copy of what the elements share.
+    #[must_use]
+    pub fn without_elements(&self) -> Self {
+        Self {
+            id: self.id,
+            numbers: self.numbers,
+            set: self.set,
+            spec: self.spec.clone(),
+            groups: self.groups.clone(),
+            via: self.via.clone(),
+            submitted_at: self.submitted_at,
+            standing: self.standing.clone(),
+            timeline: self.timeline.clone(),
+            elements: Elements::default(),
+        }
+    }
+
     #[must_use]
     pub const fn key(&self, index: Option<ArrayIndex>) -> JobKey {
         JobKey { job: self.id, index }

@@ -14,7 +14,7 @@ pub(super) fn allocated(allocation: &Allocation) -> Resources {
     Resources { cpus: allocation.cpus(), memory, gpus: allocation.gpus() }
 }
 
-pub(super) fn requested(state: &State, record: &Record) -> Resources {
+pub(crate) fn requested(state: &State, record: &Record) -> Resources {
     let ask = &record.spec.ask;
     let request = &ask.request;
     let nodes = request.nodes.map_or(1, |nodes| nodes.0);

@@ -6,7 +6,7 @@ use common::job::{EndCause, STEPS_REPORTED_MAX, StepEnd, StepRecord};
 use common::time::Time;
 use common::wire::api::HistoryRun;
 use common::wire::node::StepPhase;
-use query::history::{self, Standing};
+use query::history::{self, EndedRun, Standing};
 use state::{Command, Event};
 
 fn runs_on_g1(house: &mut House, key: JobKey) -> AttemptId {
@@ -17,7 +17,15 @@ fn runs_on_g1(house: &mut House, key: JobKey) -> AttemptId {
 
 /// The records that accounting derives from these events.
 fn reported(house: &House, events: &[Event]) -> Vec<(String, u32, bool)> {
-    history::ended(&house.state, events).iter().map(short).collect()
+    ended(house, events).iter().map(short).collect()
+}
+
+/// The same in full. A replica that did not see the events makes the same records.
+fn ended(house: &House, events: &[Event]) -> Vec<HistoryRun> {
+    let runs: Vec<_> = history::ended(&house.state, events).iter().map(EndedRun::record).collect();
+    let all: Vec<_> = history::all_ended(&house.state).collect();
+    runs.iter().for_each(|run| assert!(all.contains(run), "{run:?} is not in {all:?}"));
+    runs
 }
 
 fn short(run: &HistoryRun) -> (String, u32, bool) {
@@ -35,7 +43,7 @@ fn a_run_is_reported_when_it_is_over_with_what_it_kept_from_others() {
     let id = runs_on_g1(&mut house, key);
     house.wait(10);
     let events = house.report("g1", id, exited(3));
-    let runs = history::ended(&house.state, &events);
+    let runs = ended(&house, &events);
     let [run] = runs.as_slice() else { panic!("one run: {runs:?}") };
     assert_eq!(short(run), ("FAILED".to_owned(), 1, false));
     let span = run.job.ended_at.unwrap().since(run.allocated_at.unwrap()).0;
@@ -156,7 +164,7 @@ fn a_node_that_was_given_back_is_not_counted_any_more() {
     let so_far: Vec<_> = history::running(&house.state, house.now).map(|run| of(&run)).collect();
     assert_eq!(so_far, [(45_000, 70_000)]);
     let events = house.report("g1", id, exited(0));
-    let runs = history::ended(&house.state, &events);
+    let runs = ended(&house, &events);
     assert_eq!(runs.iter().map(of).collect::<Vec<_>>(), [(45_000, 70_000)]);
     let hours = house.state.usage().iter().flat_map(|(_, hours)| hours.values());
     let charged: u64 = hours.map(|used| used.gpu_milliseconds).sum();

@@ -76,10 +76,23 @@ impl Elements {
 
     /// The chunk of a task, and the position in it.
     fn place(&self, index: &Index) -> Option<(usize, usize)> {
+        if let Some(place) = self.place_without_gaps(*index) {
+            return Some(place);
+        }
         let chunk = self.chunk_of(index);
         let tasks = self.tasks.get(chunk)?;
         let place = tasks.binary_search_by(|(other, _)| other.cmp(index)).ok()?;
         Some((chunk, place))
+    }
+
+    /// Where a task is if no index before it is left out, as in most arrays; `None` if it is not
+    /// there. A search would read a dozen chunks.
+    fn place_without_gaps(&self, index: Index) -> Option<(usize, usize)> {
+        let (first, _) = self.tasks.first()?.first()?;
+        let place = index?.0.checked_sub((*first)?.0)? as usize;
+        let (chunk, place) = (place / CHUNK_TASKS, place % CHUNK_TASKS);
+        let (found, _) = self.tasks.get(chunk)?.get(place)?;
+        (*found == index).then_some((chunk, place))
     }
 
     /// The first chunk that holds this index or a later one.
