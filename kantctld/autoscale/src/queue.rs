@@ -7,7 +7,8 @@
 //! averaged over a longer time; and there is none that would bring the others above the middle of
 //! the band.
 
-use crate::proposal::{Proposal, Situation, divide_up};
+use crate::amount::divide_up;
+use crate::proposal::{Proposal, Situation};
 use crate::state::State;
 use common::autoscale::{
     Fraction, Freeness, Limit, Measure, Queue, QueueSignal, Replicas, Requests,

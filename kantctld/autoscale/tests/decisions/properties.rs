@@ -1,7 +1,7 @@
 //! Properties of every decision, for any rule, load and history.
 
 use crate::role::seconds;
-use autoscale::{Moment, Sample, State, Window, decide};
+use autoscale::{Decision, Moment, Sample, State, Window, decide};
 use common::autoscale::{
     Fraction, Freeness, Latency, LatencyRule, Level, Metric, PerReplica, Policy, Prefill,
     PrefillPoint, Queue, Replicas, RequestRate, Requests, Rule, TokenRate, Tokens, Utilisation,
@@ -71,7 +71,13 @@ fn policies() -> impl Strategy<Value = Policy> {
 /// The load of a whole role, which its replicas share.
 fn samples() -> impl Strategy<Value = Sample> {
     let held = prop_oneof![3 => Just(0), 1 => 0..4000_u64];
-    let load = prop_oneof![1 => Just(0), 1 => 0..2000_u64, 2 => 0..200_000_u64];
+    let load = prop_oneof![
+        8 => Just(0),
+        8 => 0..2000_u64,
+        16 => 0..200_000_u64,
+        // A router or an engine that reports nonsense.
+        1 => any::<u64>(),
+    ];
     (0..40_u32, 0..3_u32, held, load, proptest::bool::weighted(0.8)).prop_map(
         |(ready, silent, held, load, reports)| {
             let value = reports.then_some(load);
@@ -86,7 +92,7 @@ fn samples() -> impl Strategy<Value = Sample> {
                 tokens_in: Some(Tokens::whole(1000)),
                 tokens_out: Some(Tokens::whole(200)),
                 ttft: Some(Latency::whole(100)),
-                freeness: value.map(|load| Freeness(200_000 - load as i64)),
+                freeness: value.map(|load| Freeness(200_000_i64.wrapping_sub(load as i64))),
                 ..Sample::default()
             }
         },
@@ -128,7 +134,7 @@ struct Checked<'a> {
     current: Replicas,
     state: &'a State,
     moment: Moment,
-    decision: &'a autoscale::Decision,
+    decision: &'a Decision,
 }
 
 impl Checked<'_> {
@@ -210,6 +216,15 @@ proptest! {
             let last = step.window.samples().next_back();
             let is_held = last.is_some_and(|last| !last.held.is_zero());
             assert!(!is_held || !step.decision.wanted.is_zero());
+        });
+    }
+
+    #[test]
+    fn a_decision_is_read_as_it_was_written(policy in policies(), history in histories()) {
+        play(&policy, &history, |step| {
+            let packed = rmp_serde::to_vec_named(step.decision).unwrap();
+            let read: Decision = rmp_serde::from_slice(&packed).unwrap();
+            assert_eq!(read, *step.decision);
         });
     }
 
