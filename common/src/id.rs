@@ -143,6 +143,15 @@ number_id!(
     TaskNumber, u64
 );
 
+number_id!(
+    /// A revision of a service's specification: 1 for the first one; every change adds one.
+    Revision, u32
+);
+number_id!(
+    /// The place of a replica among those of its role, from 0. A replacement takes over the place.
+    Ordinal, u32
+);
+
 /// The identity of a cluster, drawn when it is founded. Always written as sixteen hexadecimal
 /// digits, because some JSON readers cannot represent so large a number.
 #[derive(
@@ -206,6 +215,15 @@ name_id!(
     FeatureName, "feature"
 );
 name_id!(ReservationName, "reservation");
+name_id!(ServiceName, "service");
+name_id!(
+    /// A role of a service: replicas that run the same program.
+    RoleName, "role"
+);
+name_id!(
+    /// A port of a replica.
+    PortName, "port"
+);
 
 /// A schedulable unit: a job, or one task of an array, shown as `42` or `42_7`; or the name of a
 /// component of a het job, `42+1`, which is a job with its own id.

@@ -35,4 +35,6 @@ pub mod reservation;
 pub mod config;
 pub mod reason;
 
+pub mod service;
+
 pub mod wire;

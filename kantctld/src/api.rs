@@ -22,6 +22,7 @@ mod priority;
 mod reload;
 mod reservations;
 mod response_spool;
+mod services;
 mod share;
 mod signal;
 mod slow_query;
@@ -110,6 +111,15 @@ fn leader_routes() -> Router<Arc<Core>> {
         .route("/v1/reservations", get(reservations::list).post(reservations::create))
         .route("/v1/reservations/{name}/update", post(reservations::update))
         .route("/v1/reservations/{name}/delete", post(reservations::delete))
+        .route("/v1/services", get(services::list).post(services::deploy))
+        .route("/v1/services/{name}", get(services::show))
+        .route("/v1/services/{name}/scale", post(services::scale))
+        .route("/v1/services/{name}/rollback", post(services::roll_back))
+        .route("/v1/services/{name}/pause", post(services::pause))
+        .route("/v1/services/{name}/resume", post(services::resume))
+        .route("/v1/services/{name}/promote", post(services::promote))
+        .route("/v1/services/{name}/stop", post(services::stop))
+        .route("/v1/services/{name}/endpoints", get(services::targets))
         .route("/v1/queues", get(nodes::queues))
         .route("/v1/accounts", get(history::accounts))
         .route("/v1/priority", get(priority::list))

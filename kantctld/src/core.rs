@@ -17,7 +17,9 @@ use common::id::{ControllerId, IdError, JobKey, LogIndex, Uid};
 use common::reason::Refusal;
 use common::sync::{Mutex, RwLock};
 use common::time::Time;
+use common::wire::node::RouteOrder;
 use lead::Parts;
+use lead::services::{Autoscaler, Readiness};
 use query::view::Waits;
 use state::{Actor, Command, Event, Target};
 use std::collections::BTreeSet;
@@ -78,6 +80,14 @@ pub struct Core {
     pub audit: Audit,
     /// Events for `watch` requests.
     pub event_feed: EventFeed,
+    /// What nodes report of the replicas of services.
+    pub readiness: RwLock<Readiness>,
+    /// The autoscaler, with what routers report.
+    pub autoscaler: RwLock<Autoscaler>,
+    /// The services for routers; `None` until they are known in this term.
+    pub routes: watch::Sender<Option<Vec<RouteOrder>>>,
+    /// Notified when a replica, or what is wanted of a service, may have changed.
+    pub services_changed: Notify,
 }
 
 /// Where the controller records what it did.
@@ -141,6 +151,10 @@ impl Core {
             mail,
             audit,
             event_feed: EventFeed::default(),
+            readiness: RwLock::default(),
+            autoscaler: RwLock::default(),
+            routes: watch::channel(None).0,
+            services_changed: Notify::new(),
         })
     }
 

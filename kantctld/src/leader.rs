@@ -4,6 +4,7 @@
 mod effects;
 mod notifications;
 mod scheduler;
+mod services;
 mod term;
 mod timers;
 

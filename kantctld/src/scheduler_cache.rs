@@ -3,17 +3,19 @@
 //! while it decides, so that readers do not wait for it.
 //!
 //! A full rebuild of the view, as at the start of each term, takes a second with many waiting jobs.
-//! It works on a cheap copy of the state: entries are applied meanwhile, and submissions are
-//! checked against an outline without jobs.
+//! It works on a cheap copy of the state: entries are applied meanwhile.
+//!
+//! Submissions are checked against an outline, which has no jobs. It is locked by itself, so that a
+//! submission does not wait while the changes of a hundred thousand jobs are applied to the view.
 
-use crate::shared_state::SharedState;
+use crate::shared_state::{SettingsVersion, SharedState};
 use common::sync::{Mutex, RwLock, RwLockWriteGuard};
 use common::time::{Span, Time};
 use engine::Snapshot;
 use lead::Rounds;
 use query::view::Waits;
 use state::Command;
-use state::snapshot::Keeper;
+use state::snapshot::{Keeper, News};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +35,8 @@ pub struct SchedulerCache {
     /// decides on what it caught up with. Always locked before `seen`.
     rounds_lock: Mutex<()>,
     seen: RwLock<Seen>,
+    /// Written by the holder of `rounds_lock`.
+    outline: RwLock<Outline>,
     /// With the number of the round they come from.
     waits: Mutex<(u64, Arc<Waits>)>,
 }
@@ -41,8 +45,14 @@ pub struct SchedulerCache {
 struct Seen {
     term: Term,
     rounds: Rounds,
-    /// Nodes and policy without jobs, until a term's first full rebuild is done.
-    outline: Option<Snapshot>,
+}
+
+/// Nodes and policy without jobs.
+#[derive(Clone, Default)]
+struct Outline {
+    keeper: Arc<Keeper>,
+    /// `None` before the first term.
+    settings: Option<SettingsVersion>,
 }
 
 impl SchedulerCache {
@@ -50,12 +60,10 @@ impl SchedulerCache {
     /// thread that serves sockets.
     pub fn restart(&self, state: &SharedState, now: Time) -> Term {
         let _rounds = self.rounds_lock.lock();
-        // Not on a copy of the state: nothing is served until this is done, and it reads few nodes.
-        let mut outline = state.take_events(|state, _| Keeper::outline(state)).into_snapshot();
-        outline.settle(now);
+        let (outline, settings) = state.take_events(|state, _| Keeper::outline(state));
+        self.replace_outline(outline, settings, now);
         let mut seen = self.seen.write();
         seen.rounds.restart();
-        seen.outline = Some(outline);
         seen.term = Term(seen.term.0 + 1);
         seen.term
     }
@@ -103,13 +111,13 @@ impl SchedulerCache {
         self.seen.read().rounds.idle_for(now)
     }
 
-    /// Reads the view of the last round or later. Recent changes of jobs and nodes may be missing,
-    /// and before a term's first round all jobs are. Waits for no round; `None` while the settings
-    /// in force have not been applied to the view.
+    /// Reads the nodes as of the last round or later, without any jobs. Recent changes may be
+    /// missing. Waits neither for a round nor for changes of jobs; `None` while the settings in
+    /// force have not been applied.
     pub fn peek<T>(&self, state: &SharedState, look: impl FnOnce(&Snapshot) -> T) -> Option<T> {
-        let seen = self.seen.read();
-        let peeked = || look(seen.outline.as_ref().unwrap_or_else(|| seen.rounds.snapshot()));
-        state.knows_settings().then(peeked)
+        let Outline { keeper, settings } = self.outline.read().clone();
+        let is_in_force = settings == Some(state.settings_version());
+        is_in_force.then(|| look(keeper.snapshot()))
     }
 
     /// Reads an up-to-date view. Waits for a running round.
@@ -137,27 +145,26 @@ impl SchedulerCache {
     /// Applies pending events. The caller must hold `rounds_lock`.
     fn catch_up(&self, state: &SharedState, now: Time) -> RwLockWriteGuard<'_, Seen> {
         if !state.knows_all_events() || !self.seen.read().rounds.is_begun() {
-            let copy = state.take_events(|state, _| state.clone());
+            let (copy, settings) = state.take_events(|state, _| state.clone());
+            self.replace_outline(Keeper::outline(&copy), settings, now);
             let mut begun = Rounds::default();
             begun.catch_up(&copy, None, now);
             begun.settled_snapshot(now);
-            let mut seen = self.seen.write();
-            seen.rounds.adopt(begun);
-            seen.outline = None;
+            let before = self.seen.write().rounds.adopt(begun);
+            drop(before);
         }
         // Only the holder of `rounds_lock` writes. Readers continue while this reads the state, and
         // entries are applied while it stores what it read. The state is locked second, as always.
         let seen = self.seen.read();
-        let changes = state.take_events_unless_configured(|state, events| {
-            seen.rounds.read_changes(state, events, now)
+        let ((changes, outline), settings) = state.take_events(|state, events| {
+            let outline = events.is_none().then(|| Keeper::outline(state));
+            (seen.rounds.read_changes(state, events, now), outline)
         });
         drop(seen);
-        let Some(changes) = changes else {
-            // From here on `peek` no longer returns the view with the old settings.
-            let mut seen = self.seen.write();
-            state.take_events(|state, events| seen.rounds.catch_up(state, events, now));
-            return seen;
-        };
+        match outline {
+            Some(outline) => self.replace_outline(outline, settings, now),
+            None => self.update_outline(changes.outline(), settings, now),
+        }
         let mut seen = self.seen.write();
         for (place, part) in changes.in_parts(APPLIED_AT_ONCE).enumerate() {
             if place > 0 {
@@ -170,6 +177,24 @@ impl SchedulerCache {
         }
         seen
     }
+
+    /// The caller must hold `rounds_lock`.
+    fn replace_outline(&self, mut keeper: Keeper, settings: SettingsVersion, now: Time) {
+        keeper.snapshot_mut().settle(now);
+        *self.outline.write() = Outline { keeper: Arc::new(keeper), settings: Some(settings) };
+    }
+
+    /// The caller must hold `rounds_lock`.
+    fn update_outline(&self, news: Option<News>, settings: SettingsVersion, now: Time) {
+        let mut outline = self.outline.write();
+        outline.settings = Some(settings);
+        if let Some(news) = news {
+            // It is copied if a request reads it.
+            let keeper = Arc::make_mut(&mut outline.keeper);
+            keeper.keep(news);
+            keeper.snapshot_mut().settle(now);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -177,8 +202,10 @@ mod tests {
     use super::*;
     use crate::clock::{SteadyClock, wall_clock};
     use crate::raft::Machine as _;
+    use crate::shared_state::PENDING_EVENTS_MAX;
     use crate::state_machine::{Outlets, StateMachine};
-    use common::id::{LogIndex, NodeName};
+    use common::id::{JobId, LogIndex, NodeName};
+    use state::Event;
     use tokio::sync::{mpsc, watch};
 
     fn empty() -> (StateMachine, SharedState) {
@@ -206,13 +233,37 @@ mod tests {
 
     #[test]
     fn a_peek_waits_for_no_round_but_for_settings_to_be_applied() {
-        let (_machine, state) = empty();
+        let (mut machine, state) = empty();
         let cache = SchedulerCache::default();
         assert!(cache.peek(&state, |_| ()).is_none(), "no settings yet");
         let term = cache.restart(&state, Time(1));
         let _ = cache.round(term, &state, Time(1));
-        // As while a round decides.
-        let (_rounds, _seen) = (cache.rounds_lock.lock(), cache.seen.read());
+        {
+            // As while the changes of many jobs are applied.
+            let (_rounds, _seen) = (cache.rounds_lock.lock(), cache.seen.write());
+            assert!(cache.peek(&state, |_| ()).is_some());
+        }
+        let entry = machine.pack(vec![Command::Configure(testkit::settings())]);
+        machine.apply(LogIndex(1), &entry).unwrap();
+        assert!(cache.peek(&state, |_| ()).is_none(), "the settings are new");
+        let _ = cache.round(term, &state, Time(1));
+        assert!(cache.peek(&state, |_| ()).is_some());
+    }
+
+    #[test]
+    fn a_peek_waits_for_no_rebuild_after_more_events_than_are_kept() {
+        let (mut machine, state) = empty();
+        let cache = SchedulerCache::default();
+        let term = cache.restart(&state, Time(1));
+        let _ = cache.round(term, &state, Time(1));
+        let many = vec![Event::JobForgotten { job: JobId(1) }; PENDING_EVENTS_MAX + 1];
+        state.add_events(&[many]);
+        assert!(!state.knows_all_events());
+        assert!(cache.peek(&state, |_| ()).is_some());
+        let entry = machine.pack(vec![Command::Configure(testkit::settings())]);
+        machine.apply(LogIndex(1), &entry).unwrap();
+        assert!(cache.peek(&state, |_| ()).is_none(), "the settings are new");
+        let _ = cache.round(term, &state, Time(1));
         assert!(cache.peek(&state, |_| ()).is_some());
     }
 
@@ -233,8 +284,11 @@ mod tests {
             assert!(!cache.seen.read().rounds.is_begun());
         }
         let _ = cache.round(term, &state, at);
-        assert!(cache.seen.read().outline.is_none(), "the full view takes its place");
-        assert_eq!(cache.peek(&state, nodes), Some(1));
+        let entry = machine.pack(vec![node_registers("n2")]);
+        machine.apply(LogIndex(2), &entry).unwrap();
+        assert_eq!(cache.peek(&state, nodes), Some(1), "n2 is added by the next round");
+        let _ = cache.round(term, &state, at);
+        assert_eq!(cache.peek(&state, nodes), Some(2));
     }
 
     #[test]
@@ -251,6 +305,7 @@ mod tests {
         // No events are known of what led to a snapshot.
         let bytes = StateMachine::encode_snapshot(&machine.freeze()).unwrap();
         machine.restore(LogIndex(1), &bytes).unwrap();
+        assert!(cache.peek(&state, |_| ()).is_none(), "the settings may be others");
         register(&mut machine, 2, "n2");
         let _ = cache.round(term, &state, Time(1));
         register(&mut machine, 3, "n3");

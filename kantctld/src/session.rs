@@ -8,7 +8,8 @@ use crate::core::{CommandError, Core};
 use crate::raft::ProposeError;
 use crate::session_registry::{SessionInbox, Wakeup};
 use common::id::NodeName;
-use common::wire::node::{FromNode, Hello, ToNode};
+use common::job::ReplicaStatus;
+use common::wire::node::{FromNode, Hello, RouteOrder, ToNode};
 use lead::{NodeSession, SessionId, session};
 use net::{Channel, ChannelError, ChannelReceiver, ChannelSender};
 use state::Command;
@@ -117,7 +118,9 @@ pub async fn serve(
     tracing::info!("node {name} connected (kantd {})", hello.version);
     let known = NodeSession::new(&hello, session::ORDERS_BYTES);
     let questions = Questions::new(&hello);
-    let mut session = Session { core: core.clone(), id, known, down, questions };
+    let mut routes = hello.routes.then(|| core.routes.subscribe());
+    routes.iter_mut().for_each(watch::Receiver::mark_changed);
+    let mut session = Session { core: core.clone(), id, known, down, questions, routes };
     let end = tokio::select! {
         end = session.run(&mut up, inbox) => end,
         end = leadership_lost(&mut leading) => end,
@@ -162,6 +165,8 @@ struct Session {
     known: NodeSession,
     down: Down,
     questions: Questions,
+    /// The services for a router on the node, if it has one.
+    routes: Option<watch::Receiver<Option<Vec<RouteOrder>>>>,
 }
 
 impl Session {
@@ -203,6 +208,14 @@ impl Session {
                             return because("too many reports wait for the log");
                         }
                     }
+                    Some(Ok(FromNode::Replicas(statuses))) => self.note_replicas(statuses),
+                    Some(Ok(FromNode::RouterLoad(load))) => {
+                        let now = self.core.now();
+                        let node = self.known.node();
+                        if self.core.autoscaler.write().report(node, load, now) {
+                            self.core.services_changed.notify_one();
+                        }
+                    }
                     Some(Ok(FromNode::Output(chunk))) => self.questions.on_output(chunk),
                     Some(Ok(FromNode::Task(news))) => self.questions.on_task(news),
                     Some(Ok(FromNode::Steps(news))) => self.questions.on_steps(*news),
@@ -219,6 +232,11 @@ impl Session {
                     }
                     Some(Wakeup::Replaced) | None => return because("it connected again"),
                 },
+                routes = next_routes(&mut self.routes) => {
+                    if let Err(error) = self.down.send(&ToNode::Routes(routes)).await {
+                        return error.into();
+                    }
+                }
                 Some(question) = asked.recv() => {
                     if let Some(message) = self.questions.ask(question)
                         && let Err(error) = self.down.send(&message).await
@@ -227,6 +245,15 @@ impl Session {
                     }
                 }
             }
+        }
+    }
+
+    /// Takes a report on replicas, which is not in the log.
+    fn note_replicas(&self, statuses: Vec<ReplicaStatus>) {
+        let node = self.known.node();
+        let now = self.core.now();
+        if self.core.readiness.write().report(node, statuses, now) {
+            self.core.services_changed.notify_one();
         }
     }
 
@@ -257,6 +284,20 @@ impl Session {
         }
         self.down.close(&reason).await;
     }
+}
+
+/// The services for a router once they have changed; never returns for a node without one.
+async fn next_routes(
+    routes: &mut Option<watch::Receiver<Option<Vec<RouteOrder>>>>,
+) -> Vec<RouteOrder> {
+    let Some(routes) = routes else { return std::future::pending().await };
+    // An error means that the controller stops.
+    while routes.changed().await.is_ok() {
+        if let Some(routes) = routes.borrow_and_update().clone() {
+            return routes;
+        }
+    }
+    std::future::pending().await
 }
 
 /// Proposes a node's reports in order; returns why it stopped.

@@ -6,7 +6,7 @@ use state::{Event, State};
 use std::sync::Arc;
 
 /// The most events kept for the scheduler; after more, it rebuilds its view.
-const PENDING_EVENTS_MAX: usize = 1 << 16;
+pub(crate) const PENDING_EVENTS_MAX: usize = 1 << 16;
 
 /// The most jobs and tasks read while the state is locked; for more, the state is copied.
 const READ_LOCKED_MAX: usize = 1000;
@@ -25,8 +25,12 @@ pub struct SharedState {
 struct PendingEvents {
     /// `None` if some are unknown.
     events: Option<Vec<Event>>,
-    configured: bool,
+    settings: SettingsVersion,
 }
+
+/// Counts how often the settings were changed, or may have been.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SettingsVersion(u64);
 
 #[cfg(test)]
 impl From<State> for SharedState {
@@ -43,27 +47,18 @@ impl SharedState {
     }
 
     /// Passes `listener` the state and the events since the last call; `None` if not all of them
-    /// are known. For the scheduler only: a second listener would miss events.
-    pub fn take_events<T>(&self, listener: impl FnOnce(&State, Option<&[Event]>) -> T) -> T {
-        let state = self.read();
-        let taken = std::mem::replace(&mut *self.pending(), PendingEvents::nothing());
-        call_listener(state, taken, listener)
-    }
-
-    /// The same unless settings changed; `None` if they did, and then the events are kept.
-    pub fn take_events_unless_configured<T>(
+    /// are known. Also returns the version of the settings in that state. For the scheduler only: a
+    /// second listener would miss events.
+    pub fn take_events<T>(
         &self,
         listener: impl FnOnce(&State, Option<&[Event]>) -> T,
-    ) -> Option<T> {
+    ) -> (T, SettingsVersion) {
         let state = self.read();
-        let taken = {
+        let (events, settings) = {
             let mut pending = self.pending();
-            if !pending.knows_settings() {
-                return None;
-            }
-            std::mem::replace(&mut *pending, PendingEvents::nothing())
+            (pending.events.replace(Vec::new()), pending.settings)
         };
-        Some(call_listener(state, taken, listener))
+        (call_listener(state, events.as_deref(), listener), settings)
     }
 
     /// Whether all events since the last call of `take_events` are known.
@@ -71,9 +66,9 @@ impl SharedState {
         self.pending().events.is_some()
     }
 
-    /// Whether the scheduler has the settings in force.
-    pub fn knows_settings(&self) -> bool {
-        self.pending().knows_settings()
+    /// The version of the settings in force.
+    pub fn settings_version(&self) -> SettingsVersion {
+        self.pending().settings
     }
 
     /// Locks the state for writing: for the state machine only.
@@ -88,7 +83,9 @@ impl SharedState {
 
     /// Notes that events are unknown, while the state is still locked for writing.
     pub(crate) fn forget_events(&self) {
-        self.pending().events = None;
+        let mut pending = self.pending();
+        pending.events = None;
+        pending.settings.0 += 1;
     }
 
     fn pending(&self) -> MutexGuard<'_, PendingEvents> {
@@ -99,11 +96,11 @@ impl SharedState {
 /// Calls the listener, with a copy of the state if it reads much.
 fn call_listener<T>(
     state: RwLockReadGuard<'_, State>,
-    taken: PendingEvents,
+    events: Option<&[Event]>,
     listener: impl FnOnce(&State, Option<&[Event]>) -> T,
 ) -> T {
-    let events = taken.events.as_deref();
-    if events.is_none_or(|events| Keeper::reads(&state, events) <= READ_LOCKED_MAX) {
+    // With unknown events it reads all of the state.
+    if events.is_some_and(|events| Keeper::reads(&state, events) <= READ_LOCKED_MAX) {
         return listener(&state, events);
     }
     let copy = state.clone();
@@ -112,19 +109,12 @@ fn call_listener<T>(
 }
 
 impl PendingEvents {
-    const fn nothing() -> Self {
-        Self { events: Some(Vec::new()), configured: false }
-    }
-
-    const fn knows_settings(&self) -> bool {
-        self.events.is_some() && !self.configured
-    }
-
     /// On a follower the events are not read, so their number is limited.
     fn add(&mut self, answers: &[Vec<Event>]) {
-        let Some(events) = &mut self.events else { return };
         let taken = answers.iter().flatten();
-        self.configured |= taken.clone().any(|event| matches!(event, Event::Configured));
+        let is_setting = |event: &Event| matches!(event, Event::Configured);
+        self.settings.0 += u64::from(taken.clone().any(is_setting));
+        let Some(events) = &mut self.events else { return };
         events.extend(taken.cloned());
         if events.len() > PENDING_EVENTS_MAX {
             self.events = None;

@@ -10,6 +10,8 @@ use crate::health::{self, Watched};
 use crate::node_probe::{NodeProbe, NodeProbeError, probe_node};
 use crate::node_runtime::NodeRuntime;
 use crate::notify;
+use crate::probes::Prober;
+use crate::routes;
 use crate::runner::Executor;
 use crate::session::{NodeInfo, SessionTiming};
 use crate::spool::{Spool, SpoolError};
@@ -20,10 +22,13 @@ use common::node::Inventory;
 use common::time::Span;
 use common::wire::node::{LaunchOrder, Resized};
 use net::{ClusterKey, Endpoint, Identity, IdentityError, KeyError, ListenError, LocalListener};
+use std::collections::BTreeMap;
 use std::io;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 
 /// An error because of which kantd cannot run.
@@ -81,11 +86,18 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
         rules: step_rules(&settings, private_dirs, containers),
         program: StepsSettings::own_program(),
         starts: StartLimits::default(),
+        ports: settings.service_ports.clone(),
     })
     .await?;
     let listener = settings.socket.as_deref().map(listen).transpose()?;
     log_start(&settings, &key, &inventory, &steps);
 
+    let routes_file = routes_file(&settings);
+    let router_socket = routes::socket(&settings.spool);
+    let (published_load, load) = watch::channel(None);
+    let (order_routes, ordered) = watch::channel(Vec::new());
+    let routes = settings.router.is_some().then_some(order_routes);
+    let (published_replicas, replicas) = watch::channel(BTreeMap::new());
     let endpoint = |addr: &String| Endpoint::Tls { addr: addr.clone(), identity: identity.clone() };
     let (watch, health) = health::watch(Watched {
         settings: settings.health.clone(),
@@ -108,15 +120,23 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
         timing: SessionTiming::default(),
         health,
         steps: Some(steps.clone()),
+        replicas,
+        load,
+        routes,
     };
     let held = steps.status();
+    let prober = Prober::new(steps.clone(), published_replicas);
     let gpus = parts.info.inventory.gpus.clone();
     let accounting = {
         let (library, period) = (settings.nvml_library.clone(), settings.accounting_period);
         accounting::run(steps.clone(), library, period, settings.hold_gpu_memory)
     };
-    let mut running = parts.start(StepExecutor { steps, gpus }, held, changes, listener);
+    let mut running = parts.start(StepExecutor { steps, gpus }, prober, held, changes, listener);
     running.spawn(accounting);
+    if let Some((file, bind)) = routes_file {
+        running.spawn(routes::write(ordered, file, bind));
+        running.spawn(routes::watch_load(router_socket, published_load));
+    }
     running.spawn(watch);
     notify::ready();
     tokio::select! {
@@ -128,6 +148,11 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     // Closes the session and removes the socket in order.
     running.shutdown().await;
     Ok(())
+}
+
+/// The file of the router on this node, and the address on which it listens, if there is one.
+fn routes_file(settings: &Settings) -> Option<(PathBuf, IpAddr)> {
+    Some((routes::file(&settings.spool), settings.router?))
 }
 
 /// The node's settings for all its steps.

@@ -23,6 +23,7 @@ use common::id::{IdError, NodeName};
 use common::node::Inventory;
 use net::{ClusterKey, Endpoint, Identity, IdentityError, KeyError, Role};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -183,8 +184,11 @@ impl Node {
             // An emulated node is always healthy.
             health: watch::channel(Some(Vec::new())).1,
             steps: None,
+            replicas: watch::channel(BTreeMap::new()).1,
+            load: watch::channel(None).1,
+            routes: None,
         };
-        parts.start(steps, Vec::new(), changes, None)
+        parts.start(steps, None, Vec::new(), changes, None)
     }
 }
 

@@ -29,6 +29,8 @@ pub mod node_probe;
 pub mod local;
 pub mod notify;
 pub mod output;
+pub mod probes;
+pub mod routes;
 pub mod runner;
 pub mod session;
 

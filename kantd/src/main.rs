@@ -5,7 +5,7 @@ use anyhow::Context;
 use clap::{Parser, Subcommand};
 use kantd::config::{self, DEFAULT_FILE, Settings};
 use kantd::config_warnings::config_warnings;
-use kantd::{daemon, emulate, inventory, logging, node_probe, step, trust};
+use kantd::{daemon, emulate, inventory, logging, node_probe, routes, step, trust};
 use nix::sys::stat::{Mode, umask};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -39,6 +39,9 @@ enum Command {
     /// Emulate nodes that run no processes, for a controller with `emulated = true`: for scale
     /// tests, demos and dry runs.
     Emulate(emulate::EmulateArgs),
+    /// Route requests to the services of the cluster, on the address `router` of the
+    /// configuration. kantd on this node tells it where the replicas are.
+    Router,
     /// Supervise one step. Started by kantd.
     #[command(hide = true)]
     Step {
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         Some(Command::Inventory { json }) => show_inventory(args.config.as_deref(), json),
         Some(Command::CheckConfig { file }) => check_config(file.or(args.config).as_deref()),
         Some(Command::Emulate(args)) => emulate(args),
+        Some(Command::Router) => route(args.config.as_deref()),
         None => serve(args.config.as_deref()),
     };
     match result {
@@ -85,6 +89,29 @@ fn serve(file: Option<&Path>) -> anyhow::Result<()> {
     // A thread that hangs in a dead file system must not keep kantd from stopping.
     runtime.shutdown_background();
     Ok(result?)
+}
+
+/// Routes requests until a stop signal arrives.
+fn route(file: Option<&Path>) -> anyhow::Result<()> {
+    umask(Mode::from_bits_truncate(0o077));
+    let (settings, _) = config::load(file)?;
+    trust::check(file, &settings)?;
+    logging::init(&settings.log)?;
+    anyhow::ensure!(
+        settings.router.is_some(),
+        "no router runs on this node: set `router` in kantd.toml, for example router = \"0.0.0.0\""
+    );
+    let runtime = tokio::runtime::Runtime::new().context("failed to start the runtime")?;
+    runtime.block_on(async {
+        let stop = daemon::StopSignals::listen()?;
+        let router = routes::start_router(&settings.spool)?;
+        kantd::notify::ready();
+        stop.wait().await;
+        tracing::info!("stopping the router: requests in flight are answered");
+        kantd::notify::stopping();
+        router.stop().await;
+        Ok(())
+    })
 }
 
 fn emulate(args: emulate::EmulateArgs) -> anyhow::Result<()> {

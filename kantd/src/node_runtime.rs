@@ -5,10 +5,12 @@ use crate::health::Findings;
 use crate::local;
 use crate::notify;
 use crate::output::OutputReader;
+use crate::probes::{Prober, ReplicaStatuses};
 use crate::runner::{Executor, Runner, RunnerMessage};
 use crate::session::{NodeInfo, Session, SessionTiming};
 use crate::step::Steps;
-use common::wire::node::StepStatus;
+use common::service::load::RouterLoad;
+use common::wire::node::{RouteOrder, StepStatus};
 use net::{Endpoint, LocalListener};
 use node::Observed;
 use tokio::sync::{mpsc, watch};
@@ -29,6 +31,12 @@ pub struct NodeRuntime {
     pub health: Findings,
     /// Steps in which programs can be started, if there are any.
     pub steps: Option<Steps>,
+    /// The state of the replicas of services.
+    pub replicas: watch::Receiver<ReplicaStatuses>,
+    /// The load of the services, from the router on this node.
+    pub load: watch::Receiver<Option<RouterLoad>>,
+    /// Takes the services for a router on this node, if there is one.
+    pub routes: Option<watch::Sender<Vec<RouteOrder>>>,
 }
 
 impl NodeRuntime {
@@ -38,6 +46,7 @@ impl NodeRuntime {
     pub fn start<E: Executor>(
         self,
         executor: E,
+        prober: impl Into<Option<Prober>>,
         held: Vec<StepStatus>,
         changes: mpsc::UnboundedReceiver<StepStatus>,
         listener: Option<LocalListener>,
@@ -48,6 +57,9 @@ impl NodeRuntime {
 
         let mut running = JoinSet::new();
         running.spawn(runner.run(inbox, changes));
+        if let Some(prober) = prober.into() {
+            running.spawn(prober.run(observed.clone()));
+        }
         running.spawn(notify::watchdog(messages.clone()));
         if let Some(listener) = listener {
             let router = local::router(&self.controllers, answers);
@@ -69,7 +81,7 @@ impl NodeRuntime {
     ) -> Session {
         let output = OutputReader::new(self.allow_root, observed.clone())
             .emulated(self.info.inventory.is_emulated());
-        let Self { controllers, info, timing, health, steps, .. } = self;
+        let Self { controllers, info, timing, health, steps, replicas, load, routes, .. } = self;
         Session {
             controllers,
             info,
@@ -79,6 +91,9 @@ impl NodeRuntime {
             messages,
             output,
             steps,
+            replicas,
+            load,
+            routes,
             session_controller,
         }
     }

@@ -6,12 +6,15 @@ mod rotation;
 
 use crate::health::Findings;
 use crate::output::OutputReader;
+use crate::probes::ReplicaStatuses;
 use crate::runner::RunnerMessage;
 use crate::step::{Steps, expire_leases};
 use common::causes::with_causes;
 use common::id::NodeName;
+use common::job::ReplicaStatus;
 use common::node::Inventory;
-use common::wire::node::{FromNode, Hello, NODE_PATH, NODE_PROTOCOL, ToNode};
+use common::service::load::RouterLoad;
+use common::wire::node::{FromNode, Hello, NODE_PATH, NODE_PROTOCOL, RouteOrder, ToNode};
 use net::{
     Channel, ChannelError, ChannelReceiver, ChannelSender, ClientError, Endpoint, Keepalive,
     connect_channel,
@@ -78,6 +81,12 @@ pub struct Session {
     pub output: OutputReader,
     /// Steps in which programs can be started, if there are any.
     pub steps: Option<Steps>,
+    /// The state of the replicas of services.
+    pub replicas: watch::Receiver<ReplicaStatuses>,
+    /// The load of the services, from the router on this node.
+    pub load: watch::Receiver<Option<RouterLoad>>,
+    /// Takes the services for a router on this node, if there is one.
+    pub routes: Option<watch::Sender<Vec<RouteOrder>>>,
     /// Informs the local socket which controller this node has a session with.
     pub session_controller: watch::Sender<Option<Endpoint>>,
 }
@@ -173,6 +182,7 @@ impl Session {
             inventory: Inventory::clone(&self.info.inventory),
             steps: holds.statuses(),
             starts_tasks: self.steps.is_some(),
+            routes: self.routes.is_some(),
         }
     }
 
@@ -186,6 +196,8 @@ impl Session {
         tokio::select! {
             error = report(self.observed.clone(), reported, sender.clone()) => error,
             error = report_health(self.health.clone(), sender.clone()) => error,
+            error = report_load(self.load.clone(), sender.clone()) => error,
+            error = report_replicas(self.replicas.clone(), sender.clone()) => error,
             error = self.listen(receiver, sender) => error,
             never = expire_leases(self.steps.as_ref()) => match never {},
         }
@@ -218,6 +230,9 @@ impl Session {
                 Ok(ToNode::Refused { reason }) => return SessionError::Refused(reason),
                 Ok(ToNode::NotLeader { leader }) => return SessionError::NotLeader(leader),
                 Ok(ToNode::Welcome { .. }) => {}
+                Ok(ToNode::Routes(routes)) => {
+                    self.routes.iter().for_each(|sender| drop(sender.send_replace(routes.clone())));
+                }
                 Ok(request) => {
                     let (steps, sender) = (self.steps.clone(), sender.clone());
                     requests.spawn(async move {
@@ -263,6 +278,43 @@ async fn report_health(mut health: Findings, sender: ChannelSender<FromNode>) ->
         let now = health.borrow_and_update().clone();
         let Some(findings) = now else { continue };
         if sender.send(&FromNode::Health(findings)).await.is_err() {
+            return std::future::pending().await;
+        }
+    }
+}
+
+/// Sends each load that the router on this node reports.
+async fn report_load(
+    mut load: watch::Receiver<Option<RouterLoad>>,
+    sender: ChannelSender<FromNode>,
+) -> SessionError {
+    while load.changed().await.is_ok() {
+        let now = load.borrow_and_update().clone();
+        let Some(now) = now else { continue };
+        if sender.send(&FromNode::RouterLoad(now)).await.is_err() {
+            break;
+        }
+    }
+    // No router runs here, or the receiving half returns the reason.
+    std::future::pending().await
+}
+
+/// Sends the state of all replicas, and then whatever changes.
+async fn report_replicas(
+    mut replicas: watch::Receiver<ReplicaStatuses>,
+    sender: ChannelSender<FromNode>,
+) -> SessionError {
+    let mut reported = ReplicaStatuses::new();
+    loop {
+        let now = replicas.borrow_and_update().clone();
+        let is_news = |status: &&ReplicaStatus| reported.get(&status.id) != Some(*status);
+        let news: Vec<ReplicaStatus> = now.values().filter(is_news).cloned().collect();
+        if !news.is_empty() && sender.send(&FromNode::Replicas(news)).await.is_err() {
+            return std::future::pending().await;
+        }
+        reported = now;
+        if replicas.changed().await.is_err() {
+            // An emulated node has no probes, which does not end the session.
             return std::future::pending().await;
         }
     }

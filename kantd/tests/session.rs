@@ -29,9 +29,12 @@ fn node(
         timing: short_timing(),
         health: tokio::sync::watch::channel(None).1,
         steps: None,
+        replicas: tokio::sync::watch::channel(std::collections::BTreeMap::new()).1,
+        load: tokio::sync::watch::channel(None).1,
+        routes: None,
     };
     let listener = socket.map(|path| LocalListener::bind(path).unwrap());
-    (steps.clone(), parts.start(steps, held, changes, listener))
+    (steps.clone(), parts.start(steps, None, held, changes, listener))
 }
 
 async fn controller() -> (ClusterKey, Controller) {

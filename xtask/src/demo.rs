@@ -5,6 +5,7 @@
 //! that it started.
 
 mod record;
+mod service;
 
 use anyhow::{Context as _, bail};
 use e2e::{Answer, Build, Cluster, ClusterOptions, Kantctl, Machine, Person};
@@ -21,6 +22,9 @@ pub struct Args {
     /// End the cluster of an earlier demo
     #[arg(long, conflicts_with = "once")]
     stop: bool,
+    /// Show a service instead of a job: replicas, a router, an update, failures, scaling
+    #[arg(long, conflicts_with = "stop")]
+    service: bool,
 }
 
 /// The submitted script.
@@ -45,7 +49,10 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     let kantctl = cluster.kantctl(person)?;
     print_step("one controller and two nodes are running");
     print!("{}", kantctl.ok(&["nodes"])?);
-    let code = run_training_script(&kantctl)?;
+    let code = match args.service {
+        true => service::show(&mut cluster, &kantctl).map(|()| 0)?,
+        false => run_training_script(&kantctl)?,
+    };
     if args.once {
         cluster.wind_down()?;
         drop(cluster);
@@ -101,7 +108,12 @@ fn demo_cluster_options() -> anyhow::Result<ClusterOptions> {
     Ok(ClusterOptions {
         nodes,
         controller: Some(|config| config.uid_min = 0),
-        node: Some(|config| config.uid_min = 0),
+        node: Some(|config| {
+            config.uid_min = 0;
+            if config.name == "node-1" {
+                "127.0.0.1".clone_into(&mut config.router);
+            }
+        }),
         ..ClusterOptions::default()
     })
 }

@@ -48,6 +48,11 @@ config_table! {
         cgroup: CgroupMode = CgroupMode::Auto,
         /// The cgroup under which the cgroups of jobs are made.
         cgroup_root: String = "kant".to_owned(),
+        /// The IP address on which `kantd router` on this node listens for requests to services:
+        /// 127.0.0.1, 0.0.0.0 or one of the node's. Empty: no router runs here.
+        router: String = String::new(),
+        /// The ports that replicas of services get on this node.
+        service_ports: String = "20000-29999".to_owned(),
         /// Directories that are private to each job: empty at its start and removed at its end. A
         /// directory that is a tmpfs on the host is a tmpfs in the job too, whose files count as
         /// memory of the job. The others are directories in the spool.

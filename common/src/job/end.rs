@@ -50,6 +50,8 @@ pub enum EndCause {
     /// The controller requested it.
     Stopped,
     OutOfMemory,
+    /// It is a replica of a service that failed its liveness probe, or did not start in time.
+    NotLive,
     /// It never ran because of the job (directory, output file, interpreter); the message has the
     /// reason.
     LaunchFailed,

@@ -9,7 +9,9 @@ pub mod mail;
 mod moving;
 pub mod patch;
 pub mod pattern;
+mod probe;
 pub mod rendezvous;
+mod replica;
 mod set;
 pub mod size;
 pub mod spec;
@@ -25,6 +27,8 @@ pub use end::{EndCause, ExitStatus, GpuUsage, PreemptReason, Preempted, StepEnd,
 pub use mail::{Mail, MailEvent, MailEvents};
 pub use moving::Moving;
 pub use patch::Patch;
+pub use probe::{Probe, ProbeAction, Probes};
+pub use replica::{PortGrant, Replica, ReplicaHealth, ReplicaStatus};
 pub use set::{SetPlace, check_size};
 pub use size::{JobSize, ResizeSignal};
 pub use spec::{Ask, Launch, OpenMode, Owner, Rlimit, Spec};

@@ -3,6 +3,7 @@
 use super::array::ArraySpec;
 use super::dependency::Dependency;
 use super::mail::Mail;
+use super::replica::Replica;
 use super::size::ResizeSignal;
 use super::warning::Warning;
 use crate::blob::BlobHash;
@@ -132,6 +133,9 @@ pub struct Ask {
     /// required.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease: Option<Span>,
+    /// The service of which the job is a replica. Only the controller sets it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replica: Option<Box<Replica>>,
 }
 
 impl Default for Ask {
@@ -172,6 +176,7 @@ impl Default for Ask {
             mail: None,
             submit_host: String::new(),
             lease: None,
+            replica: None,
         }
     }
 }

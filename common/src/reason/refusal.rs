@@ -6,9 +6,11 @@ mod code;
 mod hint;
 mod invitation;
 mod room;
+mod service;
 
 pub use invitation::InvitationRefusal;
 pub use room::NoRoom;
+pub use service::ServiceRefusal;
 
 use super::WaitReason;
 use super::sentence::level_text;
@@ -135,6 +137,8 @@ pub enum Refusal {
     TextsGone { job: JobId },
     #[error(transparent)]
     Invitation(#[from] InvitationRefusal),
+    #[error(transparent)]
+    Service(#[from] ServiceRefusal),
     #[error("{message}")]
     BadAsk { message: String },
 }

@@ -31,6 +31,11 @@
 //! | GET /v1/watch?`WatchQuery` | -> one `Happened` per line, without end |
 //! | GET, POST /v1/reservations | -, `ReservationRequest` -> `ReservationList` |
 //! | POST /v1/reservations/{name}/update, /delete | `ReservationPatch`, `()` |
+//! | GET, POST /v1/services | -, `DeployRequest` -> `ServiceList`, `DeployAnswer` |
+//! | GET /v1/services/{name} | -> `ServiceList`: one service, with its events |
+//! | POST /v1/services/{name}/scale, /rollback | `ScaleRequest`, `RollbackRequest` -> `ServiceList` |
+//! | POST /v1/services/{name}/{pause,resume,promote,stop} | `()` -> `ServiceList` |
+//! | GET /v1/services/{name}/endpoints | -> targets as Prometheus' http_sd reads them |
 //! | GET /v1/queues, /v1/accounts | -> `QueueList`, `AccountList`, which includes the QoS |
 //! | POST /v1/reload | `()` -> `ReloadAnswer` (operators) |
 //! | GET /v1/status, /v1/controllers | -> `Status`, `ControllerList` |
@@ -49,6 +54,7 @@ mod queues;
 mod reload;
 mod reservation;
 mod resize;
+mod service;
 mod share;
 mod solve;
 mod status;
@@ -84,6 +90,10 @@ pub use queues::{QueueHeld, QueueList};
 pub use reload::ReloadAnswer;
 pub use reservation::{ReservationList, ReservationPatch, ReservationRequest, ReservationView};
 pub use resize::ResizeRequest;
+pub use service::{
+    DeployAnswer, DeployRequest, ReplicaView, RoleView, RollbackRequest, ScaleRequest,
+    ServiceEventView, ServiceList, ServiceState, ServiceView,
+};
 pub use share::{Lender, ShareList, ShareOf, ShareView};
 pub use solve::{MoveView, SolveAnswer, SolveRequest, SolveView};
 pub use status::Status;

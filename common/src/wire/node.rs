@@ -4,6 +4,7 @@
 mod attach;
 mod output;
 mod resized;
+mod route;
 mod set;
 mod signal;
 mod step;
@@ -11,10 +12,11 @@ mod task;
 
 use crate::health::Finding;
 use crate::id::{ArrayIndex, AttemptId, JobId, NodeName, QueueName};
-use crate::job::{Launch, OpenMode, Owner, Rlimit, StepEnd, Warning};
+use crate::job::{Launch, OpenMode, Owner, Replica, ReplicaStatus, Rlimit, StepEnd, Warning};
 use crate::node::Inventory;
 use crate::resource::Allocation;
 use crate::serde_skip::is_default;
+use crate::service::load::RouterLoad;
 use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -22,6 +24,7 @@ use std::collections::BTreeMap;
 pub use attach::{Octets, StepHeard, StepInput, StepPiece, StepSaid, StepSpeech, StepStreams};
 pub use output::{OutputChunk, OutputStream, ReadOutput};
 pub use resized::Resized;
+pub use route::{EndpointOrder, RouteOrder};
 pub use set::{SetComponent, SetFacts};
 pub use signal::{JobSignal, Reached, SignalJob, SignalNews};
 pub use step::{AskSteps, StepAnswer, StepAsk, StepGpus, StepNews, StepShare, StepView, StepWish};
@@ -49,6 +52,10 @@ pub enum FromNode {
     Steps(Box<StepNews>),
     /// Answers [`ToNode::SignalJob`].
     Signalled(SignalNews),
+    /// The load of the services, as the router on this node measures it.
+    RouterLoad(RouterLoad),
+    /// Replicas of services with a new state: all of them after every connect, then changes.
+    Replicas(Vec<ReplicaStatus>),
 }
 
 /// A node's name, inventory and steps, complete on every connect.
@@ -70,6 +77,9 @@ pub struct Hello {
     /// It starts programs in jobs; an emulated node does not.
     #[serde(default)]
     pub starts_tasks: bool,
+    /// A router on it serves services.
+    #[serde(default)]
+    pub routes: bool,
 }
 
 /// The state of one step on one node.
@@ -134,6 +144,8 @@ pub enum ToNode {
     FeedTask(FeedTask),
     /// Signals a job's processes.
     SignalJob(SignalJob),
+    /// The services that a router on this node serves. Only to a node with `routes` in its Hello.
+    Routes(Vec<RouteOrder>),
 }
 
 /// The steps that a node should run: all of them, or the changes.
@@ -243,4 +255,7 @@ pub struct LaunchOrder {
     /// Only for a component of a het job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set: Option<Box<SetFacts>>,
+    /// Only for a replica of a service.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replica: Option<Box<Replica>>,
 }

@@ -127,6 +127,7 @@ fn order() -> LaunchOrder {
             number: None,
         }),
         set: None,
+        replica: None,
     }
 }
 
@@ -149,6 +150,7 @@ fn messages_of_nodes_match_the_golden_files() {
             inventory: inventory(),
             steps: steps.clone(),
             starts_tasks: false,
+            routes: false,
         })),
         FromNode::Report(steps),
         FromNode::Output(OutputChunk { question: 1, bytes: b"out".to_vec(), error: None }),

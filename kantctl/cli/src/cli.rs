@@ -5,8 +5,8 @@ use crate::startup::Global;
 use crate::verb::{
     admin, alloc, attach, batch, cancel, checkpoint, completions, drain, explain, export, help,
     history, hold, install_slurm_names, launch, logs, man, metrics, nodes, priority, queue, queues,
-    release, reload, report, requeue, reservations, resize, resume, run, share, show, status,
-    suspend, top, update, wait, watch,
+    release, reload, report, requeue, reservations, resize, resume, run, service, share, show,
+    status, suspend, top, update, wait, watch,
 };
 use clap::{Parser, Subcommand};
 
@@ -102,6 +102,9 @@ pub enum Verb {
     Share(share::Args),
     /// List, create, change and delete reservations of nodes
     Reservations(reservations::Args),
+    /// Deploy, list, scale, update and stop services
+    #[command(visible_alias = "services")]
+    Service(service::Args),
     /// Show how the priorities of waiting jobs are calculated
     Priority(priority::Args),
     /// Show GPU utilization and job waiting times
@@ -116,7 +119,7 @@ pub enum Verb {
     Status(status::Args),
     /// Administer the controllers: membership and backups
     Admin(admin::Args),
-    /// Show a page on a topic: jobs, gpus, arrays, queues, environment, slurm
+    /// Show a page on a topic: jobs, gpus, arrays, queues, environment, services, slurm
     Help(help::Args),
     /// Print completions for a shell
     Completions(completions::Args),

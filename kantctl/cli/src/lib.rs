@@ -167,6 +167,7 @@ async fn ask(
         Verb::Resume(args) => verb::resume::run(args, server, screen).await,
         Verb::Queues(args) => verb::queues::run(args, server, screen).await,
         Verb::Reservations(args) => verb::reservations::run(args, server, screen).await,
+        Verb::Service(args) => verb::service::run(args, server, screen).await,
         Verb::Share(args) => verb::share::run(args, server, screen).await,
         Verb::Priority(args) => verb::priority::run(args, server, screen).await,
         Verb::Metrics(args) => verb::metrics::run(args, server, screen).await,

@@ -11,6 +11,7 @@ pub mod clock;
 pub mod notifications;
 pub mod round_parts;
 pub mod rounds;
+pub mod services;
 pub mod session;
 pub mod session_table;
 pub mod timers;

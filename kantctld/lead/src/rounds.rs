@@ -6,7 +6,7 @@ use common::time::{Span, Time};
 use engine::check::Violation;
 use engine::{Decision, Round, Snapshot};
 use query::view::{self, Waits};
-use state::snapshot::{self, Keeper, UsedSoFar, enactment};
+use state::snapshot::{Keeper, News, UsedSoFar, enactment};
 use state::{Command, Event, State};
 use std::collections::BTreeSet;
 
@@ -39,6 +39,16 @@ pub struct PendingChanges {
 }
 
 impl PendingChanges {
+    /// The changes of all but jobs, for a snapshot without jobs, if the events are known. `None` if
+    /// there are none.
+    #[must_use]
+    pub fn outline(&self) -> Option<News> {
+        match self.changes.as_ref()? {
+            Changes::Some(news) => news.outline(),
+            Changes::All(_) => None,
+        }
+    }
+
     /// The same in parts, each with at most `jobs_max` jobs that hold nothing. They are to be
     /// applied in order; the snapshot may be read in between.
     pub fn in_parts(self, jobs_max: usize) -> impl Iterator<Item = Self> {
@@ -54,7 +64,7 @@ impl PendingChanges {
 
 #[derive(Debug)]
 enum Changes {
-    Some(snapshot::News),
+    Some(News),
     All(Box<Keeper>),
 }
 
@@ -123,10 +133,11 @@ impl Rounds {
     }
 
     /// Adopts the snapshot of another value, which was rebuilt meanwhile. The last result stays.
-    pub fn adopt(&mut self, begun: Self) {
+    /// Returns the snapshot from before: it takes long to drop.
+    pub fn adopt(&mut self, begun: Self) -> Keeper {
         let Self { keeper, is_begun, usage_at, .. } = begun;
-        (self.keeper, self.is_begun, self.usage_at) = (keeper, is_begun, usage_at);
-        self.is_stale = true;
+        (self.is_begun, self.usage_at, self.is_stale) = (is_begun, usage_at, true);
+        std::mem::replace(&mut self.keeper, keeper)
     }
 
     /// Runs a round, unless nothing happened or is due that could change the last result. Takes

@@ -32,6 +32,7 @@ const fn word(cause: EndCause) -> &'static str {
         EndCause::TimedOut => "timed out",
         EndCause::Stopped => "stopped",
         EndCause::OutOfMemory => "out of memory",
+        EndCause::NotLive => "not live",
         EndCause::LaunchFailed => "launch failed",
         EndCause::NodeFault => "node fault",
         EndCause::UnclearFault => "unclear fault",
@@ -85,6 +86,10 @@ impl fmt::Display for Line<'_> {
             Event::ReservationChanged { name, by } => reservation(f, name, "changed", *by),
             Event::ReservationDeleted { name, by } => reservation(f, name, "deleted", *by),
             Event::ReservationExpired { name } => write!(f, "reservation {name}: expired"),
+            Event::ServiceChanged { name, revision } => {
+                write!(f, "service {name}: changed, revision {revision}")
+            }
+            Event::ServiceRemoved { name } => write!(f, "service {name}: removed"),
             Event::ControllerInvited { by, until } => invited(f, *by, *until),
             Event::InvitationUsed { by, address } => joins(f, *by, address),
             Event::SubmitRefused { place, refusal } => {

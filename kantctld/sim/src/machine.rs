@@ -219,7 +219,7 @@ impl Step {
 fn end(cause: EndCause, code: u8, started_at: Option<Time>, ended_at: Time) -> StepEnd {
     let signal = match cause {
         EndCause::OutOfMemory => Some(9),
-        EndCause::TimedOut | EndCause::Stopped => started_at.map(|_| 15),
+        EndCause::TimedOut | EndCause::Stopped | EndCause::NotLive => started_at.map(|_| 15),
         EndCause::Exited
         | EndCause::LaunchFailed
         | EndCause::NodeFault

@@ -123,6 +123,7 @@ fn verb_of_route(path: &str) -> String {
         "jobs" => "/submit",
         "jobs/tasks" => "/start",
         "reservations" => "/create",
+        "services" => "/deploy",
         "controllers" => "/join",
         _ => "",
     };

@@ -9,7 +9,7 @@ use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use common::id::{IdError, JobKey};
 use common::job::check::AskError;
-use common::reason::Refusal;
+use common::reason::{Refusal, ServiceRefusal};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ApiFailure {
@@ -100,8 +100,24 @@ impl ApiFailure {
     }
 }
 
+const fn service_status(refusal: &ServiceRefusal) -> StatusCode {
+    match refusal {
+        ServiceRefusal::Unknown { .. } => StatusCode::NOT_FOUND,
+        ServiceRefusal::NotYours { .. } => StatusCode::FORBIDDEN,
+        ServiceRefusal::Stopping { .. }
+        | ServiceRefusal::PortTaken { .. }
+        | ServiceRefusal::NothingToPromote { .. }
+        | ServiceRefusal::IsReplica { .. } => StatusCode::CONFLICT,
+        ServiceRefusal::UnknownRole { .. }
+        | ServiceRefusal::UnknownRevision { .. }
+        | ServiceRefusal::OutOfBounds { .. }
+        | ServiceRefusal::TooMany { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+    }
+}
+
 fn refusal_status(refusal: &Refusal) -> StatusCode {
     match refusal {
+        Refusal::Service(refusal) => service_status(refusal),
         Refusal::UnknownJob { .. }
         | Refusal::UnknownNode { .. }
         | Refusal::UnknownReservation { .. } => StatusCode::NOT_FOUND,

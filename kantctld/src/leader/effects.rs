@@ -11,6 +11,9 @@ pub async fn forward_effects(core: Arc<Core>, mut events: mpsc::UnboundedReceive
     while let Some(batch) = events.recv().await {
         core.event_feed.publish(&core.state, core.now(), &batch);
         core.sessions.wake_nodes(&effect::touched_nodes(&batch));
+        if core.state.read().services().next().is_some() {
+            core.services_changed.notify_one();
+        }
         if effect::wakes_scheduler(&batch) {
             core.wake.notify_one();
         }

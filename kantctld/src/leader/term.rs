@@ -1,7 +1,7 @@
 //! The loop over terms of leadership. Rounds and timers run only within a term and start fresh with
 //! each: all they need follows from the state and the sessions.
 
-use super::{Limits, notifications, scheduler, timers};
+use super::{Limits, notifications, scheduler, services, timers};
 use crate::core::{CommandError, Core};
 use crate::raft::ProposeError;
 use crate::reload::Reloader;
@@ -52,12 +52,14 @@ async fn term(core: &Arc<Core>, reloader: &Reloader, pace: Pace) -> Result<Infal
         // Only while the process ends.
         return std::future::pending().await;
     };
+    services::begin(core);
     core.note_serving(true);
     tracing::info!("this controller leads");
     tokio::select! {
         never = scheduler::run(core, scheduler_term, pace.round_period) => match never {},
         never = timers::run(core, pace.limits) => match never {},
         never = notifications::run(core) => match never {},
+        never = services::run(core) => match never {},
     }
 }
 

@@ -9,14 +9,19 @@ mod actor;
 mod bulk_action;
 mod many;
 mod round;
+mod service;
 mod settings;
 mod stamped;
 
 use common::health::Finding;
-use common::id::{AttemptId, Gid, JobKey, NodeName, RequestKey, ReservationName};
+use common::id::{
+    AttemptId, Gid, JobKey, NodeName, Ordinal, RequestKey, ReservationName, Revision, RoleName,
+    ServiceName,
+};
 use common::job::{Ask, ExitStatus, JobSize, Owner, Patch};
 use common::node::Inventory;
 use common::reservation::Reservation;
+use common::service::{StopReason, UpdateFailure};
 use common::time::Span;
 use common::wire::node::StepStatus;
 use serde::{Deserialize, Serialize};
@@ -25,6 +30,7 @@ pub use actor::Actor;
 pub use bulk_action::{BulkAction, SomeTasks};
 pub use many::{ManyJobs, OneOfMany};
 pub use round::{RoundGrow, RoundPreempt, RoundShrink, RoundStart};
+pub use service::{Deployment, ServiceAction};
 pub use settings::{Settings, UserBounds};
 pub use stamped::{Stamped, Target};
 
@@ -175,6 +181,25 @@ pub enum Command {
     },
     /// Deletes a reservation. Jobs that asked for it go on waiting.
     DeleteReservation { actor: Actor, name: ReservationName },
+    /// Creates a service, or gives it a new revision.
+    DeployService(Box<Deployment>),
+    /// Scales, pauses, resumes, promotes, rolls back or stops a service.
+    ActOnService { actor: Actor, name: ServiceName, action: ServiceAction },
+    /// Sets the number of replicas that the policy of a role wants.
+    AutoscaleService {
+        service: ServiceName,
+        role: RoleName,
+        replicas: u32,
+        reason: Box<common::autoscale::Reason>,
+    },
+    /// Submits a replica of a service.
+    StartReplica { service: ServiceName, role: RoleName, revision: Revision, ordinal: Ordinal },
+    /// Ends a replica.
+    StopReplica { key: JobKey, why: StopReason },
+    /// An update is complete, or failed.
+    EndUpdate { service: ServiceName, revision: Revision, failure: Option<UpdateFailure> },
+    /// Removes a stopped service without replicas.
+    RemoveService { name: ServiceName },
     /// Invites one more controller to the cluster.
     InviteController {
         actor: Actor,

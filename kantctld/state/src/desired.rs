@@ -129,6 +129,7 @@ pub fn launch_order(state: &State, id: AttemptId, node: &NodeName) -> Option<Lau
         submit_host: ask.submit_host.clone(),
         array: array_facts(record, id.key.index),
         set: set_facts(state, record).map(Box::new),
+        replica: ask.replica.clone(),
     })
 }
 

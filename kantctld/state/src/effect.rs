@@ -70,6 +70,8 @@ pub fn wakes_scheduler(events: &[Event]) -> bool {
         | Event::JobPreempts { .. }
         | Event::JobEndChanged { .. }
         | Event::JobForgotten { .. }
+        | Event::ServiceChanged { .. }
+        | Event::ServiceRemoved { .. }
         | Event::ControllerInvited { .. }
         | Event::InvitationUsed { .. }
         | Event::SubmitRefused { .. }

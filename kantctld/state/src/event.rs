@@ -12,7 +12,9 @@ pub use growth::Growth;
 pub use news::ShareNews;
 
 use crate::ledger::StartRefusal;
-use common::id::{Attempt, AttemptId, JobId, JobKey, NodeName, ReservationName, Uid};
+use common::id::{
+    Attempt, AttemptId, JobId, JobKey, NodeName, ReservationName, Revision, ServiceName, Uid,
+};
 use common::job::{ExitStatus, Outcome, PreemptReason, Preempted, StepRecord};
 use common::reason::Refusal;
 use common::time::Time;
@@ -230,6 +232,16 @@ pub enum Event {
     /// A reservation expired.
     ReservationExpired {
         name: ReservationName,
+    },
+    /// A service was created, or something about it changed.
+    ServiceChanged {
+        name: ServiceName,
+        /// Its current revision.
+        revision: Revision,
+    },
+    /// A stopped service was removed.
+    ServiceRemoved {
+        name: ServiceName,
     },
     /// One more controller may join.
     ControllerInvited {

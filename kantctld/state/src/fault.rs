@@ -82,7 +82,7 @@ impl NodeFaults {
 }
 
 /// The delay after this number of faults in a row.
-fn back_off(in_a_row: u32) -> Span {
+pub(crate) fn back_off(in_a_row: u32) -> Span {
     let doubled = 1_u64.checked_shl(in_a_row.saturating_sub(1)).unwrap_or(u64::MAX);
     BACK_OFF_MAX.min(Span(BACK_OFF_MIN.0.saturating_mul(doubled)))
 }

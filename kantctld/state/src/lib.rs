@@ -19,6 +19,7 @@ pub mod event;
 pub mod job;
 pub mod node;
 pub mod queue_usage;
+pub mod service;
 
 mod dependency_index;
 pub mod effect;
@@ -33,6 +34,7 @@ pub mod invariant;
 mod kept;
 mod lease;
 pub mod persist;
+pub mod replicas;
 mod texts;
 
 mod expired;
@@ -47,8 +49,8 @@ mod apply;
 
 pub use apply::{apply, may_wait, updated};
 pub use command::{
-    Actor, BulkAction, Command, ManyJobs, OneOfMany, RoundGrow, RoundPreempt, RoundShrink,
-    RoundStart, Settings, SomeTasks, Stamped, Target, UserBounds,
+    Actor, BulkAction, Command, Deployment, ManyJobs, OneOfMany, RoundGrow, RoundPreempt,
+    RoundShrink, RoundStart, ServiceAction, Settings, SomeTasks, Stamped, Target, UserBounds,
 };
 pub use deadline::missed;
 pub use dependency::{OpenTerm, Verdict, dependency_reason, open_terms, verdict};

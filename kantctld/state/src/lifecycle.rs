@@ -17,6 +17,7 @@ mod suspend;
 use crate::charging;
 use crate::event::{Event, ShareNews};
 use crate::job::{End, Run, SharePhase};
+use crate::replicas;
 use crate::state::State;
 use crate::texts;
 use common::id::{AttemptId, JobKey, NodeName, Uid};
@@ -243,6 +244,7 @@ fn finish(
         texts::rest_job(state, key.job);
     }
     state.emit(events, Event::JobDone { key, attempt, outcome, by });
+    replicas::ended(state, key, outcome);
 }
 
 /// Completes the return to the queue, which after a fault comes with a delay. `end` is the end of

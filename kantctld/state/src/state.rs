@@ -15,9 +15,12 @@ use crate::ledger::Ledger;
 use crate::living::{Living, Standing};
 use crate::node::NodeRecord;
 use crate::queue_usage::QueueUsages;
+use crate::service::Service;
 use crate::timeline::{self, TimelineEntry};
 use crate::usage::Usages;
-use common::id::{JobId, JobKey, NodeName, QosName, QueueName, RequestKey, ReservationName, Uid};
+use common::id::{
+    JobId, JobKey, NodeName, QosName, QueueName, RequestKey, ReservationName, ServiceName, Uid,
+};
 use common::policy::qos::Qos;
 use common::policy::queue::Queue;
 use common::reservation::Reservation;
@@ -53,6 +56,8 @@ pub struct State {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) reservations: BTreeMap<ReservationName, Reservation>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) services: BTreeMap<ServiceName, Service>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) invitations: BTreeMap<String, Invitation>,
     #[serde(default, skip_serializing_if = "Usages::is_empty")]
     pub(crate) usage: Usages,
@@ -73,6 +78,9 @@ pub struct State {
     /// The dependents of each job, and the jobs of each name. Derived from `jobs`.
     #[serde(skip)]
     pub(crate) dependency_index: DependencyIndex,
+    /// The unfinished replicas of each service. Derived from `jobs`.
+    #[serde(skip)]
+    pub(crate) replicas: BTreeMap<ServiceName, BTreeSet<JobId>>,
     /// The requests by their jobs. Derived from `requests`.
     #[serde(skip)]
     pub(crate) asked: BTreeMap<JobId, (Uid, RequestKey)>,
@@ -233,6 +241,22 @@ impl State {
     /// All reservations, by name. An expired one may remain for up to a minute.
     pub fn reservations(&self) -> impl Iterator<Item = &Reservation> {
         self.reservations.values()
+    }
+
+    #[must_use]
+    pub fn service(&self, name: &ServiceName) -> Option<&Service> {
+        self.services.get(name)
+    }
+
+    /// All services, by name.
+    pub fn services(&self) -> impl Iterator<Item = &Service> {
+        self.services.values()
+    }
+
+    /// The unfinished replicas of a service, in the order in which they were submitted.
+    pub fn replicas_of(&self, name: &ServiceName) -> impl Iterator<Item = &Record> {
+        let jobs = self.replicas.get(name).into_iter().flatten();
+        jobs.filter_map(|job| self.job(*job))
     }
 
     /// The usage charged for released shares. The usage of current allocations is in

@@ -4,6 +4,7 @@
 //! disconnected and may connect again.
 
 use super::dir::StepDir;
+use super::liveness::Liveness;
 use super::overuse::GpuOveruse;
 use common::id::TaskNumber;
 use common::job::SignalNumber;
@@ -47,6 +48,8 @@ pub enum Command {
     },
     /// End the step because it uses more of a GPU's memory than its share.
     Overuse(GpuOveruse),
+    /// End a replica of a service, which is not live.
+    NotLive(Liveness),
 }
 
 /// A line from a supervisor to kantd.

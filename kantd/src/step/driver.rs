@@ -256,6 +256,8 @@ impl StepDriver {
             StepRequest::SignalJob(signal, target) => Some(Command::SignalJob { signal, target }),
             // Accounting finds the overuse again.
             StepRequest::Overuse(overuse) => Some(Command::Overuse(overuse)),
+            // Probes fail again.
+            StepRequest::NotLive(why) => Some(Command::NotLive(why)),
         }
     }
 

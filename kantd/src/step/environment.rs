@@ -8,6 +8,7 @@
 mod components;
 mod gpus;
 mod mpi;
+mod replica;
 mod size;
 
 use super::account::Account;
@@ -31,7 +32,7 @@ pub(crate) use crate::cgroup::MARK;
 const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Prefixes of variables that describe the job from which this one was submitted.
-const OF_ANOTHER_JOB: [&str; 8] = [
+const OF_ANOTHER_JOB: [&str; 11] = [
     "SLURM_",
     "SLURMD_",
     "KANT_JOB_",
@@ -40,6 +41,9 @@ const OF_ANOTHER_JOB: [&str; 8] = [
     "KANT_TASK",
     "KANT_RESIZED",
     "KANT_SET_",
+    "KANT_PORT_",
+    "KANT_REPLICA",
+    "KANT_SERVICE",
 ];
 
 /// The environment of one process, started at `start`.
@@ -58,6 +62,7 @@ pub fn build(
     variables.nodes(spec);
     variables.task(spec, task);
     variables.gpus(spec);
+    variables.replica(spec);
     if spec.launch.launch != Launch::Once {
         variables.launcher(spec, task);
     }

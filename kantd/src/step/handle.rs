@@ -8,10 +8,12 @@ use super::journal;
 use super::launch_fault::LaunchFault;
 use super::leases::Leases;
 use super::ledger_service::LedgerService;
+use super::liveness::Liveness;
 use super::overuse::GpuOveruse;
 use super::program_requests::WATCHES_MAX;
 use super::recovery;
 use super::registry::{StepRegistry, StepRequest};
+use super::replicas::Replicas;
 use super::spec::{StepRules, StepSpec};
 use crate::cgroup::CgroupParent;
 use common::gpu::Gpu;
@@ -20,6 +22,7 @@ use common::sync::Mutex;
 use common::time::Span;
 use common::wire::node::{LaunchOrder, Resized, StepPhase, StepStatus};
 use std::io;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,6 +49,8 @@ pub struct StepsSettings {
     /// The kantd program; usually [`StepsSettings::own_program`].
     pub program: PathBuf,
     pub starts: StartLimits,
+    /// The ports that replicas of services get.
+    pub ports: RangeInclusive<u16>,
 }
 
 /// Limits on starting programs in running steps.
@@ -96,6 +101,7 @@ pub struct Steps {
     sizes: Arc<Mutex<()>>,
     /// Limits the number of readers of program output.
     watches: Arc<Semaphore>,
+    replicas: Arc<Replicas>,
 }
 
 impl Steps {
@@ -115,6 +121,7 @@ impl Steps {
         let watches = Arc::new(Semaphore::new(WATCHES_MAX));
         let (leases, input_written, ledgers) = (Arc::default(), Arc::default(), Arc::default());
         let (drivers, sizes) = (Arc::default(), Arc::default());
+        let replicas = Arc::new(Replicas::new(settings.ports.clone()));
         let steps = Self {
             settings,
             dir,
@@ -125,6 +132,7 @@ impl Steps {
             drivers,
             sizes,
             watches,
+            replicas,
         };
         let (adopting, mut adopted) = mpsc::channel(1);
         for dir in found {
@@ -148,6 +156,10 @@ impl Steps {
                 tracing::warn!("failed to remove {}: {error}", dir.path().display());
             }
             return;
+        }
+        match dir.read_spec() {
+            Ok(spec) => self.replicas.adopt(&spec),
+            Err(error) => tracing::warn!("failed to read the spec of {id}: {error}"),
         }
         let events = journal::read(&dir.journal()).unwrap_or_default();
         let phase = events.last().map_or(StepPhase::Preparing, journal::Event::phase);
@@ -183,15 +195,21 @@ impl Steps {
         let id = spec.id;
         let dir = StepDir::for_attempt(&self.dir, id);
         let StepsSettings { node, cgroup, allow_root, rules, .. } = self.settings.as_ref();
-        match StepSpec::new(spec, node, gpus, cgroup.clone(), *allow_root) {
+        let spec = StepSpec::new(spec, node, gpus, cgroup.clone(), *allow_root);
+        let spec = spec.map_err(|error| error.to_string());
+        let with_ports = |spec: StepSpec| {
+            let is_known = |id: AttemptId| self.registry.phase(id).is_some();
+            let ports = self.replicas.add(&spec, is_known).map_err(|error| error.to_string())?;
+            Ok(StepSpec { rules: rules.clone(), ports, ..spec })
+        };
+        match spec.and_then(with_ports) {
             Ok(spec) => {
-                let spec = StepSpec { rules: rules.clone(), ..spec };
                 let beginning = StepOrigin::New(Box::new(spec));
                 self.drive(id, dir, StepPhase::Preparing, beginning, None);
             }
             Err(error) => {
                 // The controller has an older inventory of this node.
-                let end = recovery::failed_launch(LaunchFault::of_node(error.to_string()));
+                let end = recovery::failed_launch(LaunchFault::of_node(error));
                 let phase = StepPhase::Ended(Box::new(end));
                 self.drive(id, dir, phase, StepOrigin::Refused, None);
             }
@@ -243,6 +261,17 @@ impl Steps {
     /// Ends a step because it uses more of a GPU's memory than its share.
     pub fn end_for_overuse(&self, id: AttemptId, overuse: GpuOveruse) {
         self.registry.send(id, StepRequest::Overuse(overuse));
+    }
+
+    /// Ends a replica of a service, which is not live.
+    pub fn end_not_live(&self, id: AttemptId, why: Liveness) {
+        self.registry.send(id, StepRequest::NotLive(why));
+    }
+
+    /// The replicas of services among the steps, on the first node of each.
+    #[must_use]
+    pub fn replicas(&self) -> &Replicas {
+        &self.replicas
     }
 
     /// Forgets a step that has ended; other steps are kept.

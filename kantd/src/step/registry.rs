@@ -1,5 +1,6 @@
 //! The registry of this node's steps: the phase of each, and a channel of phase changes.
 
+use super::liveness::Liveness;
 use super::overuse::GpuOveruse;
 use common::id::{AttemptId, TaskNumber};
 use common::job::SignalNumber;
@@ -31,6 +32,8 @@ pub enum StepRequest {
     SignalJob(SignalNumber, Reached),
     /// End the step because it uses more of a GPU's memory than its share.
     Overuse(GpuOveruse),
+    /// End a replica of a service, which is not live.
+    NotLive(Liveness),
 }
 
 #[derive(Debug)]

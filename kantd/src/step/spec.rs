@@ -6,7 +6,7 @@ use crate::container_support::Offer;
 use common::gpu::Gpu;
 use common::gpu::mig::{DeviceNumber, MigDevice};
 use common::id::{AttemptId, GpuIndex, NodeName};
-use common::job::Launch;
+use common::job::{Launch, PortGrant};
 use common::resource::Share;
 use common::time::Span;
 use common::unit::Bytes;
@@ -73,6 +73,9 @@ pub struct StepSpec {
     pub cgroup: CgroupParent,
     pub allow_root: bool,
     pub rules: StepRules,
+    /// The ports of a replica of a service, on its first node.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ports: Vec<PortGrant>,
 }
 
 /// A launch order that this node cannot carry out.
@@ -132,6 +135,7 @@ impl StepSpec {
             cgroup,
             allow_root,
             rules: StepRules::default(),
+            ports: Vec::new(),
         })
     }
 

@@ -23,6 +23,7 @@ use super::dir::StepDir;
 use super::files::FilePlan;
 use super::hook::Hook;
 use super::journal::{Event, Journal};
+use super::liveness::Liveness;
 use super::overuse::GpuOveruse;
 use super::prepare::{Preparation, Prepared};
 use super::private_dirs::Entered;
@@ -87,6 +88,11 @@ enum Stage {
     /// Not all processes have executed their program yet.
     Starting,
     Running,
+    /// A replica that is to end gets no new requests, and answers those that it has until `until`.
+    Draining {
+        end: EndReason,
+        until: Instant,
+    },
     /// The processes have SIGTERM, and get SIGKILL at `kill_at`.
     Ending {
         end: EndReason,
@@ -112,6 +118,8 @@ struct Supervisor {
     go: bool,
     stop: bool,
     overuse: Option<GpuOveruse>,
+    /// Why a replica of a service is ended.
+    not_live: Option<Liveness>,
     /// The machine shuts down, and systemd has sent all processes SIGTERM.
     shutting_down: bool,
     freezer: Freezer,
@@ -179,6 +187,7 @@ impl Supervisor {
                 Command::Signal { task, signal } => self.programs.signal(task, signal),
                 Command::SignalJob { signal, target } => self.signal_job(signal, target),
                 Command::Overuse(overuse) => self.overuse = self.overuse.or(Some(overuse)),
+                Command::NotLive(why) => self.not_live = self.not_live.or(Some(why)),
             }
         }
     }
@@ -193,6 +202,7 @@ impl Supervisor {
                 Stage::Ready(prepared) => self.ready(prepared),
                 Stage::Starting => self.starting(),
                 Stage::Running => self.running(),
+                Stage::Draining { end, until } => self.draining(end, until),
                 Stage::Ending { end, kill_at } => self.ending(end, kill_at),
                 Stage::Cleaning(cleanup) => self.cleaning(cleanup),
                 Stage::Done => Stage::Done,
@@ -210,6 +220,7 @@ impl Supervisor {
             Stage::Preparing(_) | Stage::Ready(_) | Stage::Done => None,
             Stage::Starting => self.time_limit_at(),
             Stage::Running => self.time_limit_at().into_iter().chain(self.warning_due_at()).min(),
+            Stage::Draining { until, .. } => Some(*until),
             Stage::Ending { kill_at, .. } => Some((*kill_at).min(Instant::now() + END_CHECK_PAUSE)),
             Stage::Cleaning(cleanup) => Some(cleanup.retry_at()),
         };

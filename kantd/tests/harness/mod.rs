@@ -118,6 +118,7 @@ impl StepHarness {
             rules: self.rules.clone(),
             program: self.program.clone(),
             starts: self.starts,
+            ports: 31000..=31999,
         };
         let (steps, changes) = Steps::open(settings).await.unwrap();
         self.steps = Some(steps);

@@ -326,6 +326,17 @@ impl Cluster {
         Ok(())
     }
 
+    /// Starts the router of a node whose configuration has one.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn start_router(&self, name: &str) -> anyhow::Result<Daemon> {
+        let mut command = self.on_host(name, &self.binaries.kantd);
+        command.arg("--config").arg(self.path(&format!("kantd-{name}.toml"))).arg("router");
+        command.env_remove("RUST_LOG");
+        Daemon::start(command, Path::new(&self.path(&format!("router-{name}.log"))))
+    }
+
     /// A node's daemon.
     ///
     /// # Errors

@@ -37,6 +37,7 @@ mod reload;
 mod rendezvous;
 mod resize;
 mod run;
+mod services;
 mod signal;
 mod slurm_clients;
 mod srun;

@@ -117,7 +117,9 @@ impl Lead {
             FromNode::Output(_)
             | FromNode::Task(_)
             | FromNode::Steps(_)
-            | FromNode::Signalled(_) => {}
+            | FromNode::Signalled(_)
+            | FromNode::Replicas(_)
+            | FromNode::RouterLoad(_) => {}
         }
     }
 

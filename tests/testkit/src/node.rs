@@ -78,5 +78,6 @@ pub fn hello(node: &str, steps: Vec<StepStatus>) -> Hello {
         inventory: inventory(64, 64, 0),
         steps,
         starts_tasks: false,
+        routes: false,
     }
 }

@@ -51,6 +51,7 @@ pub fn launch_order(id: AttemptId, node: &str) -> LaunchOrder {
         submit_host: "login".to_owned(),
         array: None,
         set: None,
+        replica: None,
     }
 }
 

@@ -34,6 +34,7 @@ impl Refusal {
                 return Some(format!("{mend}{hold}"));
             }
             Self::NotHeld { key } => return Some(format!("see `kantctl explain {key}`")),
+            Self::Service(refusal) => return refusal.hint(),
             fixed => fixed.fixed_hint()?,
         };
         Some(fixed.to_owned())

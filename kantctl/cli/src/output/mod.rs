@@ -13,6 +13,7 @@ pub mod record;
 pub mod report;
 pub mod reservations;
 pub mod screen;
+pub mod services;
 pub mod share;
 pub mod sizes;
 pub mod start_outlook;

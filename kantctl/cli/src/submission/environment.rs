@@ -114,6 +114,12 @@ pub fn for_job(
     passed
 }
 
+/// The variables as the controller keeps them: `NAME=value`, each terminated by NUL.
+#[must_use]
+pub fn to_text(variables: &BTreeMap<String, String>) -> String {
+    variables.iter().flat_map(|(name, value)| [name, "=", value, "\0"]).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,6 +4,8 @@
 mod chunk;
 mod line;
 
+pub(super) use line::LineReader;
+
 use super::submit;
 use crate::failure::{Failure, OK};
 use crate::fetch::join;
@@ -55,7 +57,7 @@ async fn submit_all(
     screen: &Screen,
 ) -> Result<u8, Failure> {
     let text = read(file)?;
-    let mut lines = line::LineReader::new(&args.one.options)?;
+    let mut lines = LineReader::new(&args.one.options)?;
     let mut chunks = Chunks::new()?;
     let mut complaints = Vec::new();
     for (number, text) in (1..).zip(text.lines()) {

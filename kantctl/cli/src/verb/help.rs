@@ -17,6 +17,11 @@ const TOPICS: &[(&str, &str, &str)] = &[
         "environment variables of jobs and of kantctl",
         include_str!("help/environment.txt"),
     ),
+    (
+        "services",
+        "programs that answer requests, in replicas",
+        include_str!("help/services.txt"),
+    ),
     ("slurm", "for users of Slurm", include_str!("help/slurm.txt")),
 ];
 
@@ -32,7 +37,7 @@ Examples:
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// jobs, gpus, arrays, queues, environment, slurm; or a verb, e.g. submit
+    /// jobs, gpus, arrays, queues, environment, services, slurm; or a verb, e.g. submit
     #[arg(value_name = "TOPIC")]
     pub words: Vec<String>,
 }

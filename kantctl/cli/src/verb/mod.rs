@@ -34,6 +34,7 @@ pub mod reservations;
 pub mod resize;
 pub mod resume;
 pub mod run;
+pub mod service;
 pub mod share;
 pub mod show;
 pub mod starts;

@@ -11,7 +11,7 @@ use crate::state::State;
 use crate::texts;
 use common::id::JobKey;
 use common::job::Phase;
-use common::reason::{BadRequest, Refusal};
+use common::reason::{BadRequest, Refusal, ServiceRefusal};
 
 pub(super) fn apply(
     state: &mut State,
@@ -23,6 +23,9 @@ pub(super) fn apply(
     target::each(keys, |key| {
         match state.element(key).map(|(_, element)| element.phase) {
             Some(Phase::Done) => {
+                if let Some(refusal) = of_replica(state, key) {
+                    return Did::Not(refusal.into());
+                }
                 if let Err(refusal) = check_again(state, actor, key) {
                     return Did::Not(refusal);
                 }
@@ -77,4 +80,10 @@ fn check_again(state: &State, actor: &Actor, key: JobKey) -> Result<(), Refusal>
     admission::check(state, &who, ask)?;
     texts::check_revival(state, record)?;
     state.living.check_room(owner.uid, 1)
+}
+
+/// A service replaces its replicas by itself.
+fn of_replica(state: &State, key: JobKey) -> Option<ServiceRefusal> {
+    let replica = state.job(key.job)?.spec.ask.replica.as_ref()?;
+    Some(ServiceRefusal::IsReplica { key, name: replica.service.clone() })
 }

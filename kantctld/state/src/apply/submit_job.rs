@@ -130,6 +130,9 @@ fn take_up(state: &mut State, events: &mut Vec<Event>, record: Record) {
     keys.for_each(|key| state.living.insert(key, uid, bounds));
     state.living.note_elements(tasks, true);
     state.footprint.take_up(&record, &state.blobs);
+    if let Some(replica) = &record.spec.ask.replica {
+        state.replicas.entry(replica.service.clone()).or_default().insert(job);
+    }
     state.jobs.insert(job, Arc::new(record));
     events.push(Event::JobSubmitted { job, tasks, repeated: false });
 }

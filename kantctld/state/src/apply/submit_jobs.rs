@@ -2,6 +2,7 @@
 //! `submit_job`.
 
 use super::submit_job::{self, Submission, Text};
+use super::submit_set;
 use crate::command::{ManyJobs, OneOfMany};
 use crate::event::Event;
 use crate::state::State;
@@ -40,7 +41,7 @@ fn accept(
         groups: &many.groups,
         operator: many.operator,
         via: many.via.as_ref(),
-        asks: vec![job.ask.clone()],
+        asks: vec![submit_set::asked(&job.ask)],
         script: *script,
         environment: *environment,
     };

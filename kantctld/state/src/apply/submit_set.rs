@@ -25,7 +25,7 @@ pub(super) fn submission(command: &Command) -> Result<Submission<'_>, Refusal> {
             script,
             environment,
         } => {
-            let (operator, via, asks) = (*operator, via.as_ref(), vec![ask.as_ref().clone()]);
+            let (operator, via, asks) = (*operator, via.as_ref(), vec![asked(ask)]);
             let (script, environment) = (Text::new(script), Text::new(environment));
             Ok(Submission { request_key, owner, groups, operator, via, asks, script, environment })
         }
@@ -45,6 +45,11 @@ pub(super) fn submission(command: &Command) -> Result<Submission<'_>, Refusal> {
         }
         _ => Err(BadRequest::NoSubmission.into()),
     }
+}
+
+/// A user's request. Only the leader submits replicas, by another command.
+pub(super) fn asked(ask: &Ask) -> Ask {
+    Ask { replica: None, ..ask.clone() }
 }
 
 /// The option, if any, that concerns the whole set and that this component sets differently from
@@ -88,7 +93,8 @@ fn components(asks: &[Ask]) -> Result<Vec<Ask>, Refusal> {
         kill_on_invalid_dependency: false,
         mail: None,
         lease: None,
+        replica: None,
         ..ask.clone()
     };
-    Ok(std::iter::once(first.clone()).chain(asks[1..].iter().map(other)).collect())
+    Ok(std::iter::once(asked(first)).chain(asks[1..].iter().map(other)).collect())
 }

@@ -122,6 +122,11 @@ pub(super) fn check_blobs(state: &State, wrong: &mut Vec<String>) {
             *named.entry(hash).or_insert(0) += 1;
         }
     }
+    for service in state.services() {
+        for hash in service.revisions.values().flat_map(|spec| spec.texts()) {
+            *named.entry(hash).or_insert(0) += 1;
+        }
+    }
     let kept: BTreeMap<BlobHash, u32> = state.blobs().uses().map(|(h, n)| (*h, n)).collect();
     for (hash, uses) in &named {
         if kept.get(hash) != Some(uses) {

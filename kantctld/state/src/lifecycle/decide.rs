@@ -37,7 +37,7 @@ pub(super) fn decide(
         // Under `Once` ranks beyond the first have no process: their nodes only release their
         // shares.
         EndCause::Exited if launch == Launch::Once && rank != 0 => return,
-        EndCause::Exited => Outcome::Failed,
+        EndCause::Exited | EndCause::NotLive => Outcome::Failed,
         EndCause::TimedOut => Outcome::TimedOut,
         EndCause::OutOfMemory => Outcome::OutOfMemory,
         // The job did not launch, whether by its own fault or not.

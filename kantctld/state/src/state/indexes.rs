@@ -7,7 +7,7 @@ use crate::footprint::Footprint;
 use crate::living::{Bounds, Living};
 use common::id::JobKey;
 use common::job::{Phase, Rlimit};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 impl State {
@@ -15,6 +15,16 @@ impl State {
     pub(crate) fn set_alive(&mut self, key: JobKey, alive: bool) {
         let Some(record) = self.jobs.get(&key.job) else { return };
         let (owner, bounds) = (record.spec.owner.uid, Bounds::of(&record.spec.ask));
+        if let Some(replica) = &record.spec.ask.replica {
+            let of_service = self.replicas.entry(replica.service.clone()).or_default();
+            match alive {
+                true => _ = of_service.insert(key.job),
+                false => _ = of_service.remove(&key.job),
+            }
+            if of_service.is_empty() {
+                self.replicas.remove(&replica.service);
+            }
+        }
         if alive {
             self.living.insert(key, owner, bounds);
             self.dependency_index.live(record);
@@ -38,12 +48,16 @@ impl State {
         }
         let (mut living, mut dependency_index) = (Living::default(), DependencyIndex::default());
         let mut footprint = Footprint::default();
+        let mut replicas: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
         for record in self.jobs.values() {
             dependency_index.bind(record, |job| self.jobs.contains_key(&job));
             let lives = record.elements.values().any(|element| element.phase != Phase::Done);
             footprint.read(record, &self.blobs, (lives, !self.is_textless(record.id)));
             if lives {
                 dependency_index.live(record);
+            }
+            if let Some(replica) = record.spec.ask.replica.as_ref().filter(|_| lives) {
+                replicas.entry(replica.service.clone()).or_default().insert(record.id);
             }
             living.note_elements(u32::try_from(record.elements.len()).unwrap_or(u32::MAX), true);
             let active = record.elements.values().filter(|e| e.phase.holds_resources());
@@ -54,6 +68,7 @@ impl State {
         }
         (self.living, self.dependency_index, self.footprint) =
             (living, dependency_index, footprint);
+        self.replicas = replicas;
         let asked = self.requests().map(|(uid, key, known)| (known.job, (uid, key.clone())));
         self.asked = asked.collect();
         self.asked_of_forgotten = BTreeMap::new();

@@ -22,6 +22,7 @@ mod nodes;
 mod queue_tree;
 mod resizing;
 mod rounds;
+mod services;
 mod sets;
 mod sharing;
 mod size;

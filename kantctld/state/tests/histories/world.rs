@@ -34,6 +34,8 @@ pub struct World {
     decided: Option<Command>,
     /// The engine's snapshot, updated from events, and the events that it has not processed yet.
     keeper: Keeper,
+    /// The same without jobs.
+    outline: Keeper,
     pending_events: Vec<Event>,
     /// Acknowledged submissions by request, until the request is forgotten.
     acknowledged: BTreeMap<(Uid, RequestKey), JobId>,
@@ -63,6 +65,7 @@ impl World {
             now: Time(1_000_000),
             decided: None,
             keeper: Keeper::default(),
+            outline: Keeper::default(),
             pending_events: Vec::new(),
             acknowledged: BTreeMap::new(),
             forgotten: BTreeSet::new(),

@@ -107,6 +107,7 @@ fn supervise(
         phase: StepPhase::Preparing,
         go: false,
         stop: false,
+        not_live: None,
         overuse: None,
         shutting_down: false,
         freezer: Freezer::default(),

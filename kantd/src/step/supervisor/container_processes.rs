@@ -66,7 +66,7 @@ impl InnerProcess {
 impl Supervisor {
     /// Kills what ended processes left behind.
     pub(super) fn kill_container_leftovers(&mut self, stage: &Stage) {
-        if !matches!(stage, Stage::Running | Stage::Ending { .. }) {
+        if !matches!(stage, Stage::Running | Stage::Draining { .. } | Stage::Ending { .. }) {
             return;
         }
         self.find_container_processes();

@@ -139,7 +139,7 @@ impl Supervisor {
                 }
             }
             Stage::Prolog | Stage::Preparing(_) | Stage::Ready(_) | Stage::Starting => {}
-            Stage::Ending { .. } | Stage::Cleaning(_) | Stage::Done => {
+            Stage::Draining { .. } | Stage::Ending { .. } | Stage::Cleaning(_) | Stage::Done => {
                 for task in std::mem::take(&mut self.programs.waiting) {
                     self.set_program_state(task, TaskState::Failed("the job is ending".to_owned()));
                 }

@@ -14,6 +14,7 @@ use crate::step::private_dirs::{self, KeptMount};
 use crate::step::spec::TaskPlace;
 use crate::step::task::{self, StartReport, StepFacts, TaskStart};
 use common::job::{EndCause, ExitStatus};
+use common::time::Span;
 use common::unit::Bytes;
 use nix::sys::signal::Signal;
 use std::fs::File;
@@ -212,6 +213,27 @@ impl Supervisor {
             self.send_resize_signal();
             return Stage::Running;
         };
+        let delay = self.spec.launch.replica.as_ref().map_or(Span(0), |one| one.drain_delay);
+        let until = Instant::now().checked_add(Duration::from_millis(delay.0));
+        match until.filter(|_| end.cause == EndCause::Stopped && !delay.is_zero()) {
+            Some(until) => {
+                self.resume_processes();
+                Stage::Draining { end, until }
+            }
+            None => self.end_processes(end),
+        }
+    }
+
+    /// Waits for requests that a replica still answers.
+    pub(super) fn draining(&mut self, end: EndReason, until: Instant) -> Stage {
+        if self.shutting_down || self.all_exited() || Instant::now() >= until {
+            return self.end_processes(end);
+        }
+        Stage::Draining { end, until }
+    }
+
+    /// Asks all processes to end.
+    fn end_processes(&mut self, end: EndReason) -> Stage {
         self.write_exit_notice(&end);
         self.resume_processes();
         self.find_container_processes();
@@ -260,6 +282,10 @@ impl Supervisor {
         if let Some(overuse) = &self.overuse {
             let message = overuse.words(&self.spec.node);
             return Some(EndReason::new(EndCause::OutOfMemory, message));
+        }
+        if let Some(why) = &self.not_live {
+            let message = why.sentence(self.spec.launch.replica.as_deref());
+            return Some(EndReason::new(EndCause::NotLive, message));
         }
         // Ranks wait for each other: without one the others would wait until the time limit.
         let (place, exit) = self.failure.filter(|_| self.tasks.len() > 1)?;

@@ -74,6 +74,7 @@ impl StepHarness {
             rules: StepRules::default(),
             program: program.clone(),
             starts: StartLimits::default(),
+            ports: 31_000..=31_999,
         };
         let (steps, changes) = Steps::open(settings).await?;
         Ok(Self { home, program, steps, changes, gpus, last: 0 })
@@ -123,6 +124,7 @@ impl StepHarness {
             submit_host: "bench".into(),
             array: None,
             set: None,
+            replica: None,
         })
     }
 

@@ -56,6 +56,7 @@ impl Kantd {
             inventory: node.inventory.clone(),
             steps,
             starts_tasks: false,
+            routes: false,
         }))
     }
 
@@ -90,7 +91,8 @@ impl Kantd {
             | ToNode::FeedTask(_)
             | ToNode::AskSteps(_)
             | ToNode::SignalJob(_)
-            | ToNode::SignalTask(_) => {}
+            | ToNode::SignalTask(_)
+            | ToNode::Routes(_) => {}
         }
     }
 

@@ -21,7 +21,7 @@ struct BatchLine {
 }
 
 /// Reads the lines of a batch.
-pub(super) struct LineReader {
+pub struct LineReader {
     command: clap::Command,
     shell: Shell,
     /// Options of the command line, over those of the environment.
@@ -48,9 +48,11 @@ impl LineReader {
             true => from_json(text)?,
             false => split(text).map_err(|error| usage(error.to_string()))?,
         };
-        if words.is_empty() {
-            return Ok(None);
-        }
+        if words.is_empty() { Ok(None) } else { self.of_words(words).map(Some) }
+    }
+
+    /// The request of a line that is split into words.
+    pub fn of_words(&mut self, words: Vec<String>) -> Result<SubmitRequest, Failure> {
         let parsed = self.command.try_get_matches_from_mut(words);
         let line = parsed.and_then(|matches| BatchLine::from_arg_matches(&matches));
         let submit::Args { options, wrap, script } =
@@ -85,7 +87,7 @@ impl LineReader {
             ));
         }
         self.warnings.extend(submit::option_warnings(&options));
-        submit_request::build(&options, &script, args, &self.shell).map(Some)
+        submit_request::build(&options, &script, args, &self.shell)
     }
 
     /// Warnings about options, without duplicates.

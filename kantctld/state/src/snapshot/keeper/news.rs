@@ -46,6 +46,20 @@ pub struct News {
 }
 
 impl News {
+    /// The news of all but jobs, for a snapshot without jobs. `None` if there are none.
+    #[must_use]
+    pub fn outline(&self) -> Option<Self> {
+        let news = Self {
+            policy: self.policy.clone(),
+            nodes: self.nodes.clone(),
+            moves: self.moves.clone(),
+            reservations: self.reservations.clone(),
+            ..Self::default()
+        };
+        let is_some = news.policy.is_some() || news.moves.is_some() || news.reservations.is_some();
+        (is_some || !news.nodes.is_empty()).then_some(news)
+    }
+
     /// Splits the news into parts that are applied in order, so that readers can use the snapshot
     /// in between: first jobs without resources, at most `jobs_max` at a time, and in the last part
     /// the running ones.
@@ -218,6 +232,8 @@ const fn is_live(phase: Phase) -> bool {
 pub(super) fn count(state: &State, events: &[Event]) -> usize {
     let tasks = |job: &JobId| state.job(*job).map_or(0, |record| record.elements.len());
     let of = |event: &Event| match event {
+        // Policy decides what all running jobs are.
+        Event::Configured => state.standing().active as usize,
         Event::JobSubmitted { job, repeated: false, .. }
         | Event::JobUpdated { key: JobKey { job, .. }, .. }
         | Event::DependencyMoved { key: JobKey { job, index: None } } => tasks(job),
@@ -259,6 +275,8 @@ impl Touched {
             | Event::RoundEntryRefused { .. }
             | Event::JobSubmitted { repeated: true, .. }
             | Event::JobForgotten { .. }
+            | Event::ServiceChanged { .. }
+            | Event::ServiceRemoved { .. }
             | Event::ControllerInvited { .. }
             | Event::InvitationUsed { .. }
             | Event::SubmitRefused { .. }

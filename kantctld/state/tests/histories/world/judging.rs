@@ -11,7 +11,7 @@ use state::desired::desired_for;
 use state::effect::touched_nodes;
 use state::event::{Growth, ShareNews};
 use state::persist::{from_bytes, to_bytes};
-use state::snapshot::snapshot;
+use state::snapshot::{Keeper, snapshot};
 use state::{Command, Event, Stamped};
 use std::collections::BTreeMap;
 
@@ -51,12 +51,18 @@ impl World {
     pub(super) fn keep(&mut self) -> Result<(), TestCaseError> {
         let events = std::mem::take(&mut self.pending_events);
         let mut by_parts = self.keeper.clone();
-        for part in self.keeper.news(&self.state, &events).in_parts(1) {
+        let news = self.keeper.news(&self.state, &events);
+        if let Some(news) = news.outline() {
+            self.outline.keep(news);
+        }
+        for part in news.in_parts(1) {
             by_parts.keep(part);
         }
         self.keeper.update(&self.state, &events);
         prop_assert_eq!(by_parts.snapshot(), self.keeper.snapshot(), "kept in parts");
         prop_assert_eq!(self.keeper.snapshot(), &snapshot(&self.state));
+        let outline = Keeper::outline(&self.state);
+        prop_assert_eq!(self.outline.snapshot(), outline.snapshot(), "without jobs");
         Ok(())
     }
 

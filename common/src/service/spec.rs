@@ -1,0 +1,99 @@
+//! The specification of a service: one revision.
+
+use super::UpdatePolicy;
+use super::table::{FieldName, Hold, TokenHash};
+use crate::autoscale::Policy;
+use crate::blob::BlobHash;
+use crate::id::{PortName, RoleName};
+use crate::job::{Ask, Probes};
+use crate::time::Span;
+use serde::{Deserialize, Serialize};
+
+/// The fewest and the most replicas of a role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bounds {
+    pub min: u32,
+    pub max: u32,
+}
+
+impl Bounds {
+    /// The nearest count within the bounds.
+    #[must_use]
+    pub const fn clamp(self, count: u32) -> u32 {
+        if count < self.min {
+            self.min
+        } else if count > self.max {
+            self.max
+        } else {
+            count
+        }
+    }
+}
+
+/// A role: equal replicas of one program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoleSpec {
+    pub name: RoleName,
+    /// The request of each replica.
+    pub ask: Ask,
+    pub script: BlobHash,
+    /// `NAME=value` pairs, each terminated by NUL.
+    pub environment: BlobHash,
+    /// Replicas up to `min` are as preemptible as their queue says. Those above may always be
+    /// preempted, so that they may borrow what other queues do not use.
+    pub replicas: Bounds,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ports: Vec<PortName>,
+    #[serde(default)]
+    pub probes: Probes,
+    /// How the number of replicas is chosen between the bounds; `None`: by users alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub autoscale: Option<Policy>,
+}
+
+/// One revision of a service.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServiceSpec {
+    pub roles: Vec<RoleSpec>,
+    /// The port of the service on the nodes that run a router; `None`: no router serves it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+    /// The role whose replicas the router sends requests to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<RoleName>,
+    /// Requests with the same value of this header go to the same replica, if its load permits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub affinity: Option<FieldName>,
+    /// What routers do with requests while no replica is ready.
+    #[serde(default)]
+    pub hold: Hold,
+    /// Requests need the access token with this hash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<TokenHash>,
+    /// The time between leaving the discovery and SIGTERM.
+    pub drain_delay: Span,
+    #[serde(default)]
+    pub update: UpdatePolicy,
+}
+
+impl ServiceSpec {
+    #[must_use]
+    pub fn role(&self, name: &RoleName) -> Option<&RoleSpec> {
+        self.roles.iter().find(|role| role.name == *name)
+    }
+
+    /// The role whose replicas the router sends requests to: the named one, or the first with
+    /// ports.
+    #[must_use]
+    pub fn entry_role(&self) -> Option<&RoleSpec> {
+        match &self.entry {
+            Some(name) => self.role(name),
+            None => self.roles.iter().find(|role| !role.ports.is_empty()),
+        }
+    }
+
+    /// The hashes of all scripts and environments, one for each use.
+    pub fn texts(&self) -> impl Iterator<Item = BlobHash> + '_ {
+        self.roles.iter().flat_map(|role| [role.script, role.environment])
+    }
+}

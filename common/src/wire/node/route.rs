@@ -1,0 +1,32 @@
+//! Services for a router on a node. The node resolves the names of hosts, and gives the router a
+//! table of addresses ([`crate::service::table`]).
+
+use crate::id::ServiceName;
+use crate::service::table::{EndpointState, FieldName, Hold, TokenHash};
+use serde::{Deserialize, Serialize};
+
+/// One service.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RouteOrder {
+    pub service: ServiceName,
+    /// The port on which the router accepts requests.
+    pub port: u16,
+    pub endpoints: Vec<EndpointOrder>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub affinity: Option<FieldName>,
+    pub hold: Hold,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<TokenHash>,
+    pub drain_seconds: u32,
+}
+
+/// One replica.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndpointOrder {
+    /// `role/ordinal.attempt`.
+    pub id: String,
+    /// A name or address.
+    pub host: String,
+    pub port: u16,
+    pub state: EndpointState,
+}

@@ -1,0 +1,253 @@
+//! `kantctl service`: deploys, lists, scales, updates and stops services.
+
+mod deploy;
+mod follow;
+mod spec_file;
+
+use crate::failure::{Failure, OK};
+use crate::fetch::{self, Answer};
+use crate::output::{Screen, services};
+use crate::server::{Retry, Server};
+use clap::Subcommand;
+use common::id::{Ordinal, Revision, RoleName, ServiceName};
+use common::wire::api::{RollbackRequest, ScaleRequest, ServiceList, ServiceView};
+use deploy::Deploy;
+use serde::Serialize;
+use serde_json::Value;
+
+const EXAMPLES: &str = "\
+Examples:
+  kantctl service deploy chat.toml
+  kantctl service deploy chat --port 8000 --max 4 --http /health -- --gpus 1 serve.sh
+  kantctl service list
+  kantctl service show chat
+  kantctl service scale chat 3
+  kantctl service rollback chat
+  kantctl service logs chat worker.0
+  kantctl service stop chat
+
+A service keeps a number of replicas of a program running. Each replica is a job without a time
+limit: it counts in its queue like any other, and `kantctl explain` says why it waits. Its node
+gives it ports (PORT and KANT_PORT_<NAME> in its environment), probes it, and reports when it is
+ready. `kantctl help services` has an example of a file.";
+
+const DEPLOY_EXAMPLES: &str = "\
+Examples:
+  kantctl service deploy chat.toml
+  kantctl service deploy chat.toml --dry-run
+  kantctl service deploy chat --port 8000 --max 4 --http /health -- --gpus 1 serve.sh
+  kantctl service deploy chat.toml --wait
+
+Deploying a service that exists makes a new revision, to which its replicas are moved step by step.
+If they do not become healthy, the service returns to its last healthy revision.";
+
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(subcommand)]
+    pub what: What,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum What {
+    /// Deploy a service, or a new revision of one
+    #[command(after_help = DEPLOY_EXAMPLES, visible_alias = "update")]
+    Deploy(Box<Deploy>),
+    /// List services
+    List,
+    /// Show a service: its replicas, revisions and last events
+    Show(Named),
+    /// Print the last events of a service
+    Events(Named),
+    /// Change the number of replicas of a role
+    Scale(Scale),
+    /// Return to an earlier revision
+    Rollback(Rollback),
+    /// Replace no replica by one of another revision until it is resumed
+    Pause(Named),
+    /// End a pause, and start replicas again that failed too often
+    Resume(Named),
+    /// Let the other replicas follow the canaries
+    Promote(Named),
+    /// Stop all replicas, and remove the service
+    Stop(Stop),
+    /// Print the output of a replica
+    Logs(Logs),
+    /// Print the addresses of ready replicas, as Prometheus' http_sd reads them
+    Endpoints(Named),
+}
+
+/// The name of a service.
+#[derive(clap::Args, Debug)]
+pub struct Named {
+    /// Name of the service
+    #[arg(value_name = "NAME")]
+    pub name: ServiceName,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct Scale {
+    /// Name of the service
+    #[arg(value_name = "NAME")]
+    pub name: ServiceName,
+    /// The number of replicas
+    #[arg(value_name = "REPLICAS")]
+    pub replicas: u32,
+    /// The role [default: the only one]
+    #[arg(long, value_name = "ROLE")]
+    pub role: Option<RoleName>,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct Rollback {
+    /// Name of the service
+    #[arg(value_name = "NAME")]
+    pub name: ServiceName,
+    /// The revision to return to [default: the last healthy one]
+    #[arg(long, value_name = "REVISION")]
+    pub to: Option<u32>,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct Stop {
+    /// Name of the service
+    #[arg(value_name = "NAME")]
+    pub name: ServiceName,
+    /// Wait until all replicas have ended
+    #[arg(long)]
+    pub wait: bool,
+}
+
+#[derive(clap::Args, Debug)]
+pub struct Logs {
+    /// Name of the service
+    #[arg(value_name = "NAME")]
+    pub name: ServiceName,
+    /// The replica, e.g. worker.0 [default: the first one]
+    #[arg(value_name = "REPLICA")]
+    pub replica: Option<String>,
+    /// Follow the output until the replica ends
+    #[arg(short, long)]
+    pub follow: bool,
+    /// Only the last LINES lines of the existing output
+    #[arg(short = 'n', long, value_name = "LINES")]
+    pub tail: Option<usize>,
+}
+
+/// Carries out a command about services.
+///
+/// # Errors
+/// [`Failure`] when the controller refuses or does not answer.
+pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    match &args.what {
+        What::Deploy(args) => deploy::run(args, server, screen).await,
+        What::List => {
+            let answer: Answer<ServiceList> = fetch::get(server, "/v1/services").await?;
+            print(screen, &answer, |screen, list| screen.table(&services::table(list)))
+        }
+        What::Show(Named { name }) => print(screen, &get(server, name).await?, |screen, list| {
+            list.services.iter().try_for_each(|one| services::print_one(screen, one))
+        }),
+        What::Events(Named { name }) => print(screen, &get(server, name).await?, |screen, list| {
+            list.services.iter().try_for_each(|one| services::print_events(screen, one))
+        }),
+        What::Scale(Scale { name, replicas, role }) => {
+            let request = ScaleRequest { role: role.clone(), replicas: *replicas };
+            change(name, "scale", &request, "Scaled", server, screen).await
+        }
+        What::Rollback(Rollback { name, to }) => {
+            let request = RollbackRequest { to: to.map(Revision) };
+            change(name, "rollback", &request, "Rolled back", server, screen).await
+        }
+        What::Pause(Named { name }) => act(name, "pause", "Paused", server, screen).await,
+        What::Resume(Named { name }) => act(name, "resume", "Resumed", server, screen).await,
+        What::Promote(Named { name }) => act(name, "promote", "Promoted", server, screen).await,
+        What::Stop(Stop { name, wait }) => {
+            let code = act(name, "stop", "Stopping", server, screen).await?;
+            if *wait {
+                follow::until_gone(name, server).await?;
+            }
+            Ok(code)
+        }
+        What::Logs(logs) => print_logs(logs, server, screen).await,
+        What::Endpoints(Named { name }) => {
+            let path = format!("/v1/services/{name}/endpoints");
+            let targets: Value = server.get(&path).await?;
+            screen.answer(&targets)?;
+            Ok(OK)
+        }
+    }
+}
+
+async fn get(server: &Server, name: &ServiceName) -> Result<Answer<ServiceList>, Failure> {
+    fetch::get(server, &format!("/v1/services/{name}")).await
+}
+
+/// Prints an answer raw, or as `text` does.
+fn print(
+    screen: &Screen,
+    answer: &Answer<ServiceList>,
+    text: impl FnOnce(&Screen, &ServiceList) -> Result<(), Failure>,
+) -> Result<u8, Failure> {
+    if screen.json {
+        screen.answer(&answer.raw)?;
+    } else {
+        text(screen, &answer.typed)?;
+    }
+    Ok(OK)
+}
+
+async fn act(
+    name: &ServiceName,
+    verb: &str,
+    done: &str,
+    server: &Server,
+    screen: &Screen,
+) -> Result<u8, Failure> {
+    change(name, verb, &Value::Null, done, server, screen).await
+}
+
+async fn change<B: Serialize + Sync>(
+    name: &ServiceName,
+    verb: &str,
+    body: &B,
+    done: &str,
+    server: &Server,
+    screen: &Screen,
+) -> Result<u8, Failure> {
+    let path = format!("/v1/services/{name}/{verb}");
+    let raw: Value = server.post(&path, body, Retry::IfUnsent).await?;
+    let answer: Answer<ServiceList> = raw.try_into()?;
+    print(screen, &answer, |screen, list| {
+        let now = list.services.first().map(services::summary);
+        let now = now.map_or_else(|| ": it is gone".to_owned(), |now| format!(": {now}"));
+        screen.line(&format!("{done} {name}{now}"))
+    })
+}
+
+/// Prints the output of a replica, which is that of its job.
+async fn print_logs(args: &Logs, server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    let list = get(server, &args.name).await?.typed;
+    let found = list.services.iter().find_map(|one| replica(one, args.replica.as_deref()));
+    let Some(job) = found else {
+        let wanted = args.replica.as_deref().unwrap_or("any replica");
+        let text = format!("service {} does not run {wanted}", args.name);
+        return Err(Failure::message(text).hint("see `kantctl service show`"));
+    };
+    let logs = crate::verb::logs::Args {
+        key: crate::keys::Keys(vec![job]),
+        follow: args.follow,
+        stderr: false,
+        tail: args.tail,
+    };
+    crate::verb::logs::run(&logs, server, screen).await
+}
+
+/// The job of a replica, which is named `role.ordinal`.
+fn replica(service: &ServiceView, wanted: Option<&str>) -> Option<common::id::JobKey> {
+    let named = |role: &RoleName, ordinal: Ordinal| format!("{role}.{ordinal}");
+    service.roles.iter().find_map(|role| {
+        let is_it = |ordinal| wanted.is_none_or(|wanted| wanted == named(&role.name, ordinal));
+        role.replicas.iter().find(|one| is_it(one.ordinal)).map(|one| one.job)
+    })
+}

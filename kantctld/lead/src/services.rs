@@ -1,0 +1,66 @@
+//! Services: which replicas to submit and to stop, so that each service comes nearer to what its
+//! users want. Nothing is remembered but what nodes report of their replicas, and nodes report that
+//! again to every new leader.
+
+mod autoscaler;
+mod converge;
+mod endpoints;
+mod readiness;
+mod routes;
+mod view;
+
+pub use autoscaler::{Autoscaler, DECIDE_EVERY};
+pub use converge::{Plan, ReplicaNow, converge};
+pub use endpoints::{EndpointNow, ServiceEndpoints, endpoints};
+pub use readiness::{Readiness, Reported};
+pub use routes::{Routes, routes};
+pub use view::{Names, service_view};
+
+use common::job::Phase;
+use common::time::{Span, Time};
+use state::State;
+use state::job::Record;
+use state::service::Service;
+
+/// The longest time between two looks at the services.
+pub const LOOK_PERIOD: Span = Span::from_seconds(10);
+
+/// The commands that are due for all services, and when to look again even if nothing happens.
+#[must_use]
+pub fn look(state: &State, readiness: &Readiness, now: Time) -> Plan {
+    let mut all = Plan::default();
+    for service in state.services() {
+        let replicas: Vec<ReplicaNow> = replicas(state, service, readiness);
+        all.merge(converge(service, &replicas, now));
+    }
+    all
+}
+
+/// The unfinished replicas of a service.
+#[must_use]
+pub fn replicas(state: &State, service: &Service, readiness: &Readiness) -> Vec<ReplicaNow> {
+    let replicas = state.replicas_of(&service.name);
+    replicas.filter_map(|record| replica_now(service, record, readiness)).collect()
+}
+
+fn replica_now(service: &Service, record: &Record, readiness: &Readiness) -> Option<ReplicaNow> {
+    let replica = record.spec.ask.replica.as_ref()?;
+    let (index, element) = record.elements.first_key_value()?;
+    let key = record.key(*index);
+    let running_at = element.run.as_ref().and_then(|run| run.running_at);
+    let running_at = running_at.filter(|_| element.phase == Phase::Running);
+    let role = service.role_of(replica);
+    // A node that does not probe reports nothing; without probes none is needed.
+    let has_probes = role.is_none_or(|role| role.probes.all().next().is_some());
+    let reported = readiness.ready_since(element.attempt_id(key));
+    let ready_since = running_at.and(reported.or(running_at.filter(|_| !has_probes)));
+    Some(ReplicaNow {
+        key,
+        role: replica.role.clone(),
+        ordinal: replica.ordinal,
+        revision: replica.revision,
+        phase: element.phase,
+        running_at,
+        ready_since,
+    })
+}

@@ -1,0 +1,111 @@
+use super::*;
+use common::blob::BlobHash;
+use common::job::{Ask, Probes};
+use common::service::table::Hold;
+use common::service::{Bounds, RoleSpec, ServiceSpec, UpdatePolicy};
+use state::Deployment;
+use testkit::house::House;
+
+/// A service with a policy of two requests in flight for each replica, between 0 and 4 replicas.
+fn deployed() -> House {
+    let script = "#!/bin/sh\nserve\n";
+    let policy = serde_json::json!({"min": 0, "max": 4, "concurrency": {"target": 2}});
+    let role = RoleSpec {
+        name: "worker".parse().unwrap(),
+        ask: Ask::default(),
+        script: BlobHash::of(script.as_bytes()),
+        environment: BlobHash::of(b""),
+        replicas: Bounds { min: 0, max: 4 },
+        ports: vec!["http".parse().unwrap()],
+        probes: Probes::default(),
+        autoscale: Some(serde_json::from_value(policy).unwrap()),
+    };
+    let spec = ServiceSpec {
+        roles: vec![role],
+        port: Some(8000),
+        entry: None,
+        affinity: None,
+        hold: Hold::default(),
+        token: None,
+        drain_delay: Span(0),
+        update: UpdatePolicy::default(),
+    };
+    let mut house = House::new();
+    house.apply(Command::DeployService(Box::new(Deployment {
+        owner: testkit::ada(),
+        groups: Vec::new(),
+        operator: false,
+        via: None,
+        name: "chat".parse().unwrap(),
+        spec,
+        texts: vec![script.to_owned(), String::new()],
+    })));
+    house
+}
+
+fn load(in_flight: u64, held: u64) -> RouterLoad {
+    let (service, requests) = ("chat".to_owned(), in_flight);
+    let load = ServiceLoad { service, in_flight, held, requests, endpoints: Vec::new() };
+    RouterLoad { table_version: 1, services: vec![load] }
+}
+
+/// The wanted replicas after this long under this load.
+fn wanted_after(house: &mut House, autoscaler: &mut Autoscaler, seconds: u64, load: &RouterLoad) {
+    let node = testkit::name("g1");
+    for _ in 0..seconds / 2 {
+        autoscaler.report(&node, load.clone(), house.now);
+        let local = LocalTime::utc(house.now);
+        let commands = autoscaler.decide(&house.state, &Readiness::default(), house.now, local);
+        commands.into_iter().for_each(|command| drop(house.apply(command)));
+        house.wait(2);
+    }
+}
+
+fn wanted(house: &House) -> u32 {
+    let service = house.state.service(&"chat".parse().unwrap()).unwrap();
+    service.wanted(&"worker".parse().unwrap())
+}
+
+#[test]
+fn a_held_request_starts_a_replica_and_an_idle_service_goes_back_to_none() {
+    let (mut house, mut autoscaler) = (deployed(), Autoscaler::default());
+    assert_eq!(wanted(&house), 0);
+    assert!(!autoscaler.report(&testkit::name("g1"), load(0, 0), house.now));
+    assert!(autoscaler.report(&testkit::name("g1"), load(1, 1), house.now), "it is told at once");
+    wanted_after(&mut house, &mut autoscaler, 2, &load(1, 1));
+    assert_eq!(wanted(&house), 1);
+    let service = house.state.service(&"chat".parse().unwrap()).unwrap();
+    let last = service.events.last().unwrap().kind.to_string();
+    assert!(last.starts_with("role worker scaled from 0 to 1 replicas: "), "{last}");
+    wanted_after(&mut house, &mut autoscaler, 300, &load(0, 0));
+    assert_eq!(wanted(&house), 0);
+}
+
+#[test]
+fn load_from_all_routers_counts_and_a_silent_router_does_not() {
+    let (mut house, mut autoscaler) = (deployed(), Autoscaler::default());
+    let other = testkit::name("g2");
+    autoscaler.report(&other, load(2, 2), house.now);
+    wanted_after(&mut house, &mut autoscaler, 4, &load(2, 2));
+    assert_eq!(wanted(&house), 3, "4 held, 2 for each replica at 70 %");
+    house.wait(60);
+    // Only one reports from here on.
+    wanted_after(&mut house, &mut autoscaler, 300, &load(1, 1));
+    assert_eq!(wanted(&house), 1);
+}
+
+#[test]
+fn without_any_report_the_number_of_replicas_stays() {
+    let (mut house, mut autoscaler) = (deployed(), Autoscaler::default());
+    wanted_after(&mut house, &mut autoscaler, 10, &load(4, 4));
+    let before = wanted(&house);
+    assert!(before > 0);
+    autoscaler.clear();
+    for _ in 0..300 {
+        house.wait(2);
+        let local = LocalTime::utc(house.now);
+        let commands = autoscaler.decide(&house.state, &Readiness::default(), house.now, local);
+        assert_eq!(commands, [], "nothing is known");
+    }
+    assert_eq!(wanted(&house), before);
+}

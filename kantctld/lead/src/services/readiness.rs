@@ -1,0 +1,90 @@
+//! What nodes report of their replicas. It is not in the log: nodes report it again to every new
+//! leader.
+
+use common::id::{AttemptId, NodeName};
+use common::job::{ReplicaHealth, ReplicaStatus};
+use common::time::Time;
+use state::State;
+use std::collections::BTreeMap;
+
+/// The last report on a replica.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reported {
+    pub node: NodeName,
+    pub status: ReplicaStatus,
+    /// Since when it has been ready without a break, by the leader's clock.
+    pub ready_since: Option<Time>,
+}
+
+/// The last reports on all replicas.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Readiness {
+    by_attempt: BTreeMap<AttemptId, Reported>,
+}
+
+impl Readiness {
+    /// Takes a node's report. Returns whether anything changed.
+    pub fn report(&mut self, node: &NodeName, statuses: Vec<ReplicaStatus>, now: Time) -> bool {
+        let mut has_changed = false;
+        for status in statuses {
+            let before = self.by_attempt.get(&status.id);
+            if before.is_some_and(|before| before.status == status && before.node == *node) {
+                continue;
+            }
+            let since = before.and_then(|before| before.ready_since);
+            let is_ready = status.health == ReplicaHealth::Ready;
+            let ready_since = is_ready.then(|| since.unwrap_or(now));
+            let reported = Reported { node: node.clone(), status, ready_since };
+            self.by_attempt.insert(reported.status.id, reported);
+            has_changed = true;
+        }
+        has_changed
+    }
+
+    /// Forgets all reports: nodes report again to a new leader.
+    pub fn clear(&mut self) {
+        self.by_attempt.clear();
+    }
+
+    /// Forgets the replicas that have ended.
+    pub fn prune(&mut self, state: &State) {
+        self.by_attempt.retain(|id, _| {
+            state.element(id.key).is_some_and(|(_, element)| {
+                element.attempt == id.attempt && element.phase.holds_resources()
+            })
+        });
+    }
+
+    #[must_use]
+    pub fn get(&self, id: AttemptId) -> Option<&Reported> {
+        self.by_attempt.get(&id)
+    }
+
+    /// Since when a replica has been ready. `None`: it is not.
+    #[must_use]
+    pub fn ready_since(&self, id: AttemptId) -> Option<Time> {
+        self.get(id)?.ready_since
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use common::id::{Attempt, JobId, JobKey};
+
+    #[test]
+    fn a_break_begins_the_ready_time_anew() {
+        let (mut readiness, node) = (Readiness::default(), NodeName::new("a").unwrap());
+        let id = AttemptId { key: JobKey::single(JobId(1)), attempt: Attempt(1) };
+        let mut report = |health, now| {
+            let status = ReplicaStatus { id, health, ports: Vec::new(), why: None };
+            let has_changed = readiness.report(&node, vec![status], Time(now));
+            (has_changed, readiness.ready_since(id))
+        };
+        assert_eq!(report(ReplicaHealth::Starting, 1), (true, None));
+        assert_eq!(report(ReplicaHealth::Ready, 2), (true, Some(Time(2))));
+        assert_eq!(report(ReplicaHealth::Ready, 3), (false, Some(Time(2))), "a new leader asks");
+        assert_eq!(report(ReplicaHealth::NotReady, 4), (true, None));
+        assert_eq!(report(ReplicaHealth::Ready, 5), (true, Some(Time(5))));
+    }
+}

@@ -1,0 +1,64 @@
+//! The services for routers: those with a port, and the replicas of their entry role.
+
+use super::endpoints::{EndpointNow, endpoints};
+use super::readiness::Readiness;
+use common::job::{Phase, ReplicaHealth};
+use common::service::table::EndpointState;
+use common::wire::node::{EndpointOrder, RouteOrder};
+use state::State;
+use state::service::Service;
+
+/// What routers serve now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Routes {
+    pub orders: Vec<RouteOrder>,
+    /// There is a report on every replica that runs.
+    pub is_complete: bool,
+}
+
+#[must_use]
+pub fn routes(state: &State, readiness: &Readiness) -> Routes {
+    let orders = state.services().filter_map(|service| route(state, service, readiness));
+    let with_port = state.services().filter(|one| one.spec().is_some_and(|s| s.port.is_some()));
+    let mut running =
+        with_port.flat_map(|service| state.replicas_of(&service.name)).filter_map(|record| {
+            let (index, element) = record.elements.first_key_value()?;
+            let runs = element.phase == Phase::Running;
+            runs.then(|| element.attempt_id(record.key(*index)))
+        });
+    let is_complete = running.all(|id| readiness.get(id).is_some());
+    Routes { orders: orders.collect(), is_complete }
+}
+
+fn route(state: &State, service: &Service, readiness: &Readiness) -> Option<RouteOrder> {
+    let spec = service.spec()?;
+    let port = spec.port?;
+    let entry = spec.entry_role()?.name.clone();
+    let found = endpoints(state, service, readiness).endpoints.into_iter();
+    let of_entry = found.filter(|endpoint| endpoint.role == entry);
+    Some(RouteOrder {
+        service: service.name.clone(),
+        port,
+        endpoints: of_entry.filter_map(|endpoint| endpoint_order(&endpoint)).collect(),
+        affinity: spec.affinity.clone(),
+        hold: spec.hold,
+        token: spec.token,
+        drain_seconds: u32::try_from(spec.drain_delay.seconds()).unwrap_or(u32::MAX),
+    })
+}
+
+/// The first port of a replica is the one for requests.
+fn endpoint_order(endpoint: &EndpointNow) -> Option<EndpointOrder> {
+    let state = match endpoint.health {
+        ReplicaHealth::Ready => EndpointState::Ready,
+        ReplicaHealth::Starting | ReplicaHealth::NotReady => EndpointState::NotReady,
+        ReplicaHealth::Draining => EndpointState::Draining,
+    };
+    let job = endpoint.id;
+    Some(EndpointOrder {
+        id: format!("{}/{}.{}-{}", endpoint.role, endpoint.ordinal, job.key, job.attempt),
+        host: endpoint.host.clone(),
+        port: endpoint.ports.first()?.number,
+        state,
+    })
+}

@@ -1,0 +1,273 @@
+//! Services: deploy, list, show, scale, roll back, pause, resume, promote, stop, and their
+//! endpoints. The state decides who may do so; the leader starts and stops replicas.
+
+use super::audited::Remark;
+use super::error::ApiFailure;
+use super::origin::Origin;
+use super::slow_query;
+use super::submit::{owner, refuse_what_never_fits};
+use crate::core::Core;
+use crate::disk_guard::DiskGuard;
+use crate::host_names::user_name;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Path, State};
+use axum::{Extension, Json};
+use common::id::{JobKey, Revision, RoleName, ServiceName, Uid};
+use common::job::ReplicaHealth;
+use common::reason::{Refusal, ServiceRefusal};
+use common::service::RoleSpec;
+use common::wire::api::{
+    DeployAnswer, DeployRequest, RollbackRequest, ScaleRequest, ServiceList, ServiceView,
+};
+use lead::services::{Names, endpoints, service_view};
+use query::view::Waits;
+use serde::Serialize;
+use state::service::Service;
+use state::{Command, Deployment, Event, ServiceAction};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// GET /v1/services
+pub async fn list(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+) -> Result<Json<ServiceList>, ApiFailure> {
+    let (shared, waits, as_of) = (core.clone(), core.last_waits(), core.now());
+    let services = slow_query::run(&core, user.uid, move |state| {
+        state.services().map(|service| view(&shared, state, &waits, service, false)).collect()
+    });
+    Ok(Json(ServiceList { services: services.await?, as_of }))
+}
+
+/// GET /v1/services/{name}
+pub async fn show(
+    State(core): State<Arc<Core>>,
+    _user: net::User,
+    Path(name): Path<String>,
+) -> Result<Json<ServiceList>, ApiFailure> {
+    one(&core, &name.parse()?)
+}
+
+/// A service as a list of one, with its events.
+fn one(core: &Core, name: &ServiceName) -> Result<Json<ServiceList>, ApiFailure> {
+    let (state, waits) = (core.state.read(), core.last_waits());
+    let service = find(&state, name)?;
+    let services = vec![view(core, &state, &waits, service, true)];
+    Ok(Json(ServiceList { services, as_of: core.now() }))
+}
+
+fn find<'a>(state: &'a state::State, name: &ServiceName) -> Result<&'a Service, Refusal> {
+    let unknown = || ServiceRefusal::Unknown { name: name.clone() }.into();
+    state.service(name).ok_or_else(unknown)
+}
+
+fn view(
+    core: &Core,
+    state: &state::State,
+    waits: &Waits,
+    service: &Service,
+    with_events: bool,
+) -> ServiceView {
+    let waits_for = |key: JobKey| waits.get(&key).map(|wait| wait.reason.to_string());
+    let autoscaler = core.autoscaler.read();
+    let scaled_by = |role: &RoleName| Some(autoscaler.reason(&service.name, role)?.to_string());
+    let names = Names { user: &user_name, waits_for: &waits_for, scaled_by: &scaled_by };
+    service_view(state, service, &core.readiness.read(), &names, with_events)
+}
+
+/// POST /v1/services
+pub async fn deploy(
+    State(core): State<Arc<Core>>,
+    Extension(disk_guard): Extension<Arc<DiskGuard>>,
+    user: net::User,
+    origin: Origin,
+    Extension(remark): Extension<Remark>,
+    body: Result<Json<DeployRequest>, JsonRejection>,
+) -> Result<Json<DeployAnswer>, ApiFailure> {
+    let Json(request) = body?;
+    remark.target(&request.name);
+    request.check().map_err(Refusal::from)?;
+    disk_guard.check()?;
+    if !request.force {
+        for role in request.spec.roles.iter().filter(|role| role.replicas.max > 0) {
+            refuse_what_never_fits(&core, &role.ask).await?;
+        }
+    }
+    let (owner, groups) = owner(&core, &user).await?;
+    if request.dry_run {
+        remark.detail("dry run");
+        return Ok(Json(dry_run(&core.state.read(), &request)));
+    }
+    let deployment = Deployment {
+        operator: core.actor(owner.uid).operator,
+        owner,
+        groups,
+        via: origin.node(),
+        name: request.name.clone(),
+        spec: request.spec,
+        texts: request.texts,
+    };
+    let events = core.command(Command::DeployService(Box::new(deployment))).await?;
+    let revision = events.iter().find_map(|event| match event {
+        Event::ServiceChanged { revision, .. } => Some(*revision),
+        _ => None,
+    });
+    let revision = revision.ok_or_else(super::submit::no_outcome)?;
+    Ok(Json(DeployAnswer { name: request.name, revision, plan: Vec::new() }))
+}
+
+/// What a deployment would change.
+fn dry_run(state: &state::State, request: &DeployRequest) -> DeployAnswer {
+    let service = state.service(&request.name);
+    let last = service.and_then(|service| service.revisions.keys().next_back().copied());
+    let update = &request.spec.update;
+    let role_plan = |role: &RoleSpec| {
+        let wanted = service.map_or(role.replicas.min, |one| one.wanted(&role.name));
+        let wanted = role.replicas.clamp(wanted);
+        let before = service.and_then(|service| service.spec()?.role(&role.name));
+        let name = &role.name;
+        match before {
+            None => format!("role {name}: {wanted} replicas would be started"),
+            Some(before) if before == role => format!("role {name}: nothing would change"),
+            Some(_) => format!(
+                "role {name}: {wanted} replicas would be replaced, {} at a time, with up to {} \
+                 beyond the wanted number",
+                update.max_parallel, update.max_surge
+            ),
+        }
+    };
+    let mut plan: Vec<String> = request.spec.roles.iter().map(role_plan).collect();
+    let before = service.and_then(Service::spec).map(|spec| &spec.roles[..]).unwrap_or_default();
+    let is_gone = |role: &&RoleSpec| request.spec.role(&role.name).is_none();
+    plan.extend(
+        before
+            .iter()
+            .filter(is_gone)
+            .map(|role| format!("role {}: its replicas would be stopped", role.name)),
+    );
+    let revision = Revision(last.map_or(1, |last| last.0.saturating_add(1)));
+    DeployAnswer { name: request.name.clone(), revision, plan }
+}
+
+/// POST /v1/services/{name}/scale
+pub async fn scale(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Path(name): Path<String>,
+    body: Result<Json<ScaleRequest>, JsonRejection>,
+) -> Result<Json<ServiceList>, ApiFailure> {
+    let Json(request) = body?;
+    let name: ServiceName = name.parse()?;
+    let role = match request.role {
+        Some(role) => role,
+        None => only_role(find(&core.state.read(), &name)?)?,
+    };
+    let action = ServiceAction::Scale { role, replicas: request.replicas };
+    act(&core, &user, name, action).await
+}
+
+/// The only role of a service, for a request that names none.
+fn only_role(service: &Service) -> Result<RoleName, Refusal> {
+    let roles = service.spec().map(|spec| &spec.roles[..]).unwrap_or_default();
+    match roles {
+        [role] => Ok(role.name.clone()),
+        roles => {
+            let names: Vec<&str> = roles.iter().map(|role| role.name.as_str()).collect();
+            let message = format!("name a role with --role: there are {}", names.join(", "));
+            Err(Refusal::BadAsk { message })
+        }
+    }
+}
+
+/// POST /v1/services/{name}/rollback
+pub async fn roll_back(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Path(name): Path<String>,
+    body: Result<Json<RollbackRequest>, JsonRejection>,
+) -> Result<Json<ServiceList>, ApiFailure> {
+    let Json(request) = body?;
+    act(&core, &user, name.parse()?, ServiceAction::RollBack { to: request.to }).await
+}
+
+/// POST /v1/services/{name}/pause
+pub async fn pause(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Path(name): Path<String>,
+) -> Result<Json<ServiceList>, ApiFailure> {
+    act(&core, &user, name.parse()?, ServiceAction::Pause).await
+}
+
+/// POST /v1/services/{name}/resume
+pub async fn resume(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Path(name): Path<String>,
+) -> Result<Json<ServiceList>, ApiFailure> {
+    act(&core, &user, name.parse()?, ServiceAction::Resume).await
+}
+
+/// POST /v1/services/{name}/promote
+pub async fn promote(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Path(name): Path<String>,
+) -> Result<Json<ServiceList>, ApiFailure> {
+    act(&core, &user, name.parse()?, ServiceAction::Promote).await
+}
+
+/// POST /v1/services/{name}/stop
+pub async fn stop(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Path(name): Path<String>,
+) -> Result<Json<ServiceList>, ApiFailure> {
+    act(&core, &user, name.parse()?, ServiceAction::Stop).await
+}
+
+async fn act(
+    core: &Core,
+    user: &net::User,
+    name: ServiceName,
+    action: ServiceAction,
+) -> Result<Json<ServiceList>, ApiFailure> {
+    let actor = core.actor(Uid(user.uid));
+    core.command(Command::ActOnService { actor, name: name.clone(), action }).await?;
+    // A stopped service without replicas may be gone already.
+    Ok(one(core, &name)
+        .unwrap_or_else(|_| Json(ServiceList { services: Vec::new(), as_of: core.now() })))
+}
+
+/// One group of targets of Prometheus' HTTP service discovery.
+#[derive(Debug, Serialize)]
+pub struct TargetGroup {
+    targets: Vec<String>,
+    labels: BTreeMap<&'static str, String>,
+}
+
+/// GET /v1/services/{name}/endpoints: the ready replicas, one group for each port of each.
+pub async fn targets(
+    State(core): State<Arc<Core>>,
+    _user: net::User,
+    Path(name): Path<String>,
+) -> Result<Json<Vec<TargetGroup>>, ApiFailure> {
+    let name: ServiceName = name.parse()?;
+    let state = core.state.read();
+    let found = endpoints(&state, find(&state, &name)?, &core.readiness.read());
+    let ready = found.endpoints.iter().filter(|one| one.health == ReplicaHealth::Ready);
+    let groups = ready.flat_map(|endpoint| {
+        endpoint.ports.iter().map(|port| TargetGroup {
+            targets: vec![format!("{}:{}", endpoint.host, port.number)],
+            labels: BTreeMap::from([
+                ("kant_service", name.to_string()),
+                ("kant_role", endpoint.role.to_string()),
+                ("kant_replica", endpoint.ordinal.to_string()),
+                ("kant_revision", endpoint.revision.to_string()),
+                ("kant_port", port.name.to_string()),
+                ("kant_job", endpoint.id.key.to_string()),
+            ]),
+        })
+    });
+    Ok(Json(groups.collect()))
+}

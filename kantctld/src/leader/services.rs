@@ -1,0 +1,101 @@
+//! The loop of services: after each change, and when something is due, it proposes which replicas
+//! to submit and to stop.
+
+use crate::core::Core;
+use common::autoscale::LocalTime;
+use common::time::Time;
+use futures_util::future::join_all;
+use lead::services::{self, DECIDE_EVERY, LOOK_PERIOD};
+use state::Command;
+use std::convert::Infallible;
+use std::time::{Duration, Instant};
+
+/// The shortest time between two looks, so that many changes cause one.
+const PAUSE_MIN: Duration = Duration::from_millis(50);
+
+/// The shortest time between two decisions of autoscaling policies.
+const DECIDE_PAUSE_MIN: Duration = Duration::from_millis(400);
+
+/// The pause after commands that the log did not accept.
+const FAILED_PAUSE: Duration = Duration::from_millis(500);
+
+/// How long a new leader waits for the reports on replicas before it tells routers what it knows.
+const REPORTS_MAX: Duration = Duration::from_secs(15);
+
+/// Forgets what nodes reported to an earlier term; to be called before nodes connect.
+pub fn begin(core: &Core) {
+    core.routes.send_replace(None);
+    core.readiness.write().clear();
+    core.autoscaler.write().clear();
+}
+
+/// Runs for one term; ends when dropped.
+pub async fn run(core: &Core) -> Infallible {
+    let begun = Instant::now();
+    let mut decided_at = None;
+    loop {
+        let now = core.now();
+        let scaled = decide(core, &mut decided_at);
+        let (plan, routes) = {
+            let state = core.state.read();
+            let mut readiness = core.readiness.write();
+            readiness.prune(&state);
+            (services::look(&state, &readiness, now), services::routes(&state, &readiness))
+        };
+        // A new leader first hears from the nodes: routers go on with what they have.
+        let is_known = routes.is_complete || begun.elapsed() >= REPORTS_MAX;
+        core.routes.send_if_modified(|before| {
+            let is_news = is_known && before.as_ref() != Some(&routes.orders);
+            if is_news {
+                *before = Some(routes.orders);
+            }
+            is_news
+        });
+        let commands = plan.commands.into_iter().chain(scaled).collect();
+        let is_done = carry_out(core, commands).await;
+        tokio::time::sleep(if is_done { PAUSE_MIN } else { FAILED_PAUSE }).await;
+        let period = if has_policies(core) { DECIDE_EVERY } else { LOOK_PERIOD };
+        let until = plan.look_at.map_or(period, |at| at.since(core.now()).min(period));
+        let until = Duration::from_millis(until.0);
+        // A look is due whether woken or timed out.
+        let _ = tokio::time::timeout(until, core.services_changed.notified()).await;
+    }
+}
+
+/// Whether any role has an autoscaling policy.
+fn has_policies(core: &Core) -> bool {
+    let state = core.state.read();
+    let mut specs = state.services().filter_map(state::service::Service::spec);
+    specs.any(|spec| spec.roles.iter().any(|role| role.autoscale.is_some()))
+}
+
+/// The decisions of autoscaling policies, if they are due.
+fn decide(core: &Core, decided_at: &mut Option<Instant>) -> Vec<Command> {
+    let is_due = decided_at.is_none_or(|at| at.elapsed() >= DECIDE_PAUSE_MIN);
+    if !is_due || !has_policies(core) {
+        return Vec::new();
+    }
+    *decided_at = Some(Instant::now());
+    let now = core.now();
+    let (state, readiness) = (core.state.read(), core.readiness.read());
+    core.autoscaler.write().decide(&state, &readiness, now, local_time(now))
+}
+
+/// The local time of this host, for schedules.
+fn local_time(now: Time) -> LocalTime {
+    let at = i64::try_from(now.0).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    let offset = at.map_or(0, |at| jiff::tz::TimeZone::system().to_offset(at).seconds());
+    LocalTime::utc(Time(now.0.saturating_add_signed(i64::from(offset) * 1000)))
+}
+
+/// Proposes these together, so that they share an entry. Returns whether the log took them all.
+async fn carry_out(core: &Core, commands: Vec<Command>) -> bool {
+    let mut is_done = true;
+    for result in join_all(commands.into_iter().map(|command| core.command(command))).await {
+        if let Err(error) = result {
+            tracing::debug!("a command for a service failed: {error}");
+            is_done = false;
+        }
+    }
+    is_done
+}

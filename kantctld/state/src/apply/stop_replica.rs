@@ -1,0 +1,46 @@
+//! `StopReplica`: ends a replica that is no longer wanted. A replica that is already ending, or a
+//! job that is no replica, is left alone.
+
+use crate::event::Event;
+use crate::lifecycle::{self, Ending};
+use crate::state::State;
+use common::id::JobKey;
+use common::job::{Outcome, Phase};
+use common::reason::Refusal;
+use common::service::{ServiceEventKind, StopReason};
+
+#[allow(clippy::unnecessary_wraps)] // all commands have the same signature
+pub(super) fn apply(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    key: JobKey,
+    why: StopReason,
+) -> Result<(), Refusal> {
+    let now = state.now;
+    let Some((record, element)) = state.element(key) else { return Ok(()) };
+    let Some(replica) = record.spec.ask.replica.clone() else { return Ok(()) };
+    match element.phase {
+        Phase::Pending => lifecycle::drop_waiting(state, events, key, Outcome::Cancelled, None),
+        Phase::Starting | Phase::Running | Phase::Suspended => {
+            lifecycle::ended(state, events, key, Ending::new(Outcome::Cancelled));
+        }
+        Phase::Completing => {
+            // One that was preempted does not wait for room again.
+            let is_changed =
+                lifecycle::change_end(state, events, key, record_owner(state, key), false);
+            if !is_changed {
+                return Ok(());
+            }
+        }
+        Phase::Done => return Ok(()),
+    }
+    if let Some(service) = state.services.get_mut(&replica.service) {
+        let (role, ordinal, job) = (replica.role.clone(), replica.ordinal, key.job);
+        service.note(now, ServiceEventKind::ReplicaStopped { role, ordinal, job, why });
+    }
+    Ok(())
+}
+
+fn record_owner(state: &State, key: JobKey) -> common::id::Uid {
+    state.job(key.job).map_or_else(Default::default, |record| record.spec.owner.uid)
+}

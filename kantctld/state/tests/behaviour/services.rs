@@ -1,0 +1,176 @@
+//! Commands about services: who may give them, what is refused, and what is kept.
+
+use common::blob::BlobHash;
+use common::id::{JobKey, Ordinal, Revision};
+use common::job::{Ask, Probes};
+use common::reason::{Refusal, ServiceRefusal};
+use common::service::table::Hold;
+use common::service::{
+    Bounds, EVENTS_KEPT, REVISIONS_KEPT, RoleSpec, ServiceSpec, StopReason, UpdatePolicy,
+};
+use common::time::Span;
+use state::{Actor, Command, Deployment, Event, ServiceAction};
+use testkit::house::{House, OPERATOR, OTHER, USER};
+
+fn deployment(name: &str, script: &str, change: impl FnOnce(&mut ServiceSpec)) -> Deployment {
+    let role = RoleSpec {
+        name: "worker".parse().unwrap(),
+        ask: Ask::default(),
+        script: BlobHash::of(script.as_bytes()),
+        environment: BlobHash::of(b""),
+        replicas: Bounds { min: 1, max: 3 },
+        ports: vec!["http".parse().unwrap()],
+        probes: Probes::default(),
+        autoscale: None,
+    };
+    let mut spec = ServiceSpec {
+        roles: vec![role],
+        port: None,
+        entry: None,
+        affinity: None,
+        hold: Hold::default(),
+        token: None,
+        drain_delay: Span(0),
+        update: UpdatePolicy::default(),
+    };
+    change(&mut spec);
+    Deployment {
+        owner: testkit::ada(),
+        groups: Vec::new(),
+        operator: false,
+        via: None,
+        name: name.parse().unwrap(),
+        spec,
+        texts: vec![script.to_owned(), String::new()],
+    }
+}
+
+fn deploy(name: &str, script: &str) -> Command {
+    Command::DeployService(Box::new(deployment(name, script, |_| {})))
+}
+
+fn act(actor: Actor, name: &str, action: ServiceAction) -> Command {
+    Command::ActOnService { actor, name: name.parse().unwrap(), action }
+}
+
+fn start(name: &str, revision: u32, ordinal: u32) -> Command {
+    Command::StartReplica {
+        service: name.parse().unwrap(),
+        role: "worker".parse().unwrap(),
+        revision: Revision(revision),
+        ordinal: Ordinal(ordinal),
+    }
+}
+
+fn started(events: &[Event]) -> Option<JobKey> {
+    events.iter().find_map(|event| match event {
+        Event::JobSubmitted { job, .. } => Some(JobKey::single(*job)),
+        _ => None,
+    })
+}
+
+#[test]
+fn only_its_owner_and_operators_change_a_service() {
+    let mut house = House::new();
+    house.apply(deploy("chat", "#!/bin/sh\na\n"));
+    let scale = || ServiceAction::Scale { role: "worker".parse().unwrap(), replicas: 2 };
+    let refused = house.refused(act(OTHER, "chat", scale()));
+    assert!(matches!(refused, Refusal::Service(ServiceRefusal::NotYours { .. })), "{refused}");
+    house.apply(act(USER, "chat", scale()));
+    house.apply(act(OPERATOR, "chat", ServiceAction::Pause));
+    let mut foreign = deployment("chat", "#!/bin/sh\nb\n", |_| {});
+    foreign.owner.uid = OTHER.uid;
+    let refused = house.refused(Command::DeployService(Box::new(foreign)));
+    assert!(matches!(refused, Refusal::Service(ServiceRefusal::NotYours { .. })), "{refused}");
+}
+
+#[test]
+fn what_cannot_be_is_refused_and_changes_nothing() {
+    let mut house = House::new();
+    let with_port = |name: &str, port| {
+        let made = deployment(name, "#!/bin/sh\na\n", |spec| spec.port = Some(port));
+        Command::DeployService(Box::new(made))
+    };
+    house.apply(with_port("chat", 8000));
+    let refused = house.refused(with_port("other", 8000));
+    assert_eq!(refused.to_string(), "port 8000 is that of service chat");
+    let refused = house.refused(act(USER, "nosuch", ServiceAction::Pause));
+    assert_eq!(refused.with_hint(), "there is no service `nosuch`; see `kantctl service list`");
+    let scale = |role: &str, replicas| ServiceAction::Scale { role: role.parse().unwrap(), replicas };
+    let refused = house.refused(act(USER, "chat", scale("worker", 4)));
+    assert!(refused.to_string().contains("has 1 to 3 replicas, 4 were asked for"), "{refused}");
+    let refused = house.refused(act(USER, "chat", scale("decode", 1)));
+    assert!(refused.with_hint().ends_with("there are worker"), "{refused}");
+    let refused = house.refused(act(USER, "chat", ServiceAction::Promote));
+    assert!(refused.to_string().contains("no canaries"), "{refused}");
+    let refused = house.refused(act(USER, "chat", ServiceAction::RollBack { to: None }));
+    assert!(refused.to_string().contains("no such revision"), "{refused}");
+    let mut textless = deployment("other", "#!/bin/sh\na\n", |_| {});
+    textless.texts.clear();
+    house.refused(Command::DeployService(Box::new(textless)));
+    let queueless = deployment("other", "#!/bin/sh\na\n", |spec| {
+        spec.roles[0].ask.queue = Some("nosuch".parse().unwrap());
+    });
+    let refused = house.refused(Command::DeployService(Box::new(queueless)));
+    assert!(matches!(refused, Refusal::UnknownQueue { .. }), "{refused}");
+}
+
+#[test]
+fn a_place_gets_one_replica_and_only_the_leader_makes_replicas() {
+    let mut house = House::new();
+    house.apply(deploy("chat", "#!/bin/sh\na\n"));
+    let job = started(&house.apply(start("chat", 1, 0))).unwrap();
+    assert_eq!(started(&house.apply(start("chat", 1, 0))), None, "a repeated command");
+    assert_eq!(started(&house.apply(start("chat", 7, 1))), None, "no such revision");
+    let replica = house.state.job(job.job).unwrap().spec.ask.replica.clone();
+    assert!(replica.is_some());
+    // A user's submission that claims to be a replica is a plain job.
+    let forged = house.submission(Ask { replica, ..Ask::default() });
+    let forged = started(&house.apply(forged)).unwrap();
+    assert_eq!(house.state.job(forged.job).unwrap().spec.ask.replica, None);
+    assert_eq!(house.state.replicas_of(&"chat".parse().unwrap()).count(), 1);
+    // A replica that was stopped does not come back by hand.
+    house.apply(Command::StopReplica { key: job, why: StopReason::ScaledDown });
+    let requeue = house.requeue(job);
+    let refused = house.refused(requeue);
+    assert!(matches!(refused, Refusal::Service(ServiceRefusal::IsReplica { .. })), "{refused}");
+    house.apply(act(USER, "chat", ServiceAction::Stop));
+    assert_eq!(started(&house.apply(start("chat", 1, 0))), None, "it is being stopped");
+    house.apply(Command::RemoveService { name: "chat".parse().unwrap() });
+    assert_eq!(house.state.services().count(), 0);
+}
+
+#[test]
+fn a_refused_replica_is_noted_once_and_not_submitted_again_at_once() {
+    let mut house = House::new();
+    house.apply(deploy("chat", "#!/bin/sh\na\n"));
+    let mut settings = testkit::house::settings();
+    settings.queues[0].access.users = std::collections::BTreeSet::from([OTHER.uid]);
+    house.apply(Command::Configure(settings));
+    for _ in 0..3 {
+        assert_eq!(started(&house.apply(start("chat", 1, 0))), None);
+    }
+    let service = house.state.service(&"chat".parse().unwrap()).unwrap();
+    let refusals = service.events.iter().filter(|one| one.kind.to_string().contains("failed to"));
+    assert_eq!(refusals.count(), 1);
+    assert!(service.submits_after > Some(house.now));
+}
+
+#[test]
+fn revisions_events_and_texts_are_bounded() {
+    let mut house = House::new();
+    for revision in 0..30 {
+        house.apply(deploy("chat", &format!("#!/bin/sh\n{revision}\n")));
+    }
+    let service = house.state.service(&"chat".parse().unwrap()).unwrap();
+    assert_eq!(service.revisions.len(), REVISIONS_KEPT);
+    assert_eq!(service.current, Revision(30));
+    // One script for each revision, and the empty environment.
+    assert_eq!(house.state.blobs().uses().count(), REVISIONS_KEPT + 1);
+    for _ in 0..EVENTS_KEPT {
+        house.apply(act(USER, "chat", ServiceAction::Pause));
+        house.apply(act(USER, "chat", ServiceAction::Resume));
+    }
+    let service = house.state.service(&"chat".parse().unwrap()).unwrap();
+    assert_eq!(service.events.len(), EVENTS_KEPT);
+}

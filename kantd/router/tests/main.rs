@@ -1,0 +1,13 @@
+//! Tests of the router with real sockets on loopback: clients, a router, and replicas that do what
+//! a test says.
+
+mod admin;
+mod failures;
+mod forwarding;
+mod holding;
+mod limits;
+mod selection;
+mod stopping;
+mod streaming;
+mod support;
+mod tables;

@@ -1,0 +1,234 @@
+//! Probes of replicas of services: each running replica whose first node this is has a task that
+//! probes it, publishes what it finds, and ends a replica that is not live. A suspended replica is
+//! not probed.
+
+mod attempt;
+
+use crate::step::{Liveness, StepSpec, Steps};
+use attempt::{Attempt, ProbeFailure};
+use common::id::AttemptId;
+use common::job::{Probe, ReplicaHealth, ReplicaStatus};
+use common::time::Span;
+use common::wire::node::StepPhase;
+use node::Observed;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::{Instant, sleep, timeout};
+
+/// The state of each replica on this node.
+pub type ReplicaStatuses = BTreeMap<AttemptId, ReplicaStatus>;
+
+/// The longest text of a failure that is reported, in characters.
+const WHY_CHARS_MAX: usize = 200;
+
+/// Probes the replicas of a node.
+#[derive(Debug)]
+pub struct Prober {
+    steps: Steps,
+    published: Arc<watch::Sender<ReplicaStatuses>>,
+    tasks: JoinSet<()>,
+    probed: BTreeMap<AttemptId, AbortHandle>,
+}
+
+impl Prober {
+    #[must_use]
+    pub fn new(steps: Steps, published: watch::Sender<ReplicaStatuses>) -> Self {
+        let (tasks, probed) = (JoinSet::new(), BTreeMap::new());
+        Self { steps, published: Arc::new(published), tasks, probed }
+    }
+
+    /// Runs until the sender of the phases is gone.
+    pub async fn run(mut self, mut observed: watch::Receiver<Observed>) {
+        loop {
+            let (running, suspended) = replicas(&observed.borrow_and_update(), &self.steps);
+            self.follow(&running, &suspended);
+            while self.tasks.try_join_next().is_some() {}
+            if observed.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Begins to probe replicas that now run, and ends the probes of the others.
+    fn follow(
+        &mut self,
+        running: &BTreeMap<AttemptId, Arc<StepSpec>>,
+        suspended: &BTreeSet<AttemptId>,
+    ) {
+        let over = self.probed.extract_if(.., |id, _| !running.contains_key(id));
+        for (id, task) in over {
+            task.abort();
+            self.published.send_modify(|all| {
+                if suspended.contains(&id) {
+                    all.entry(id).and_modify(|one| one.health = ReplicaHealth::NotReady);
+                } else {
+                    all.remove(&id);
+                }
+            });
+        }
+        for (id, spec) in running {
+            if !self.probed.contains_key(id) {
+                let replica = Replica {
+                    id: *id,
+                    spec: Arc::clone(spec),
+                    steps: self.steps.clone(),
+                    published: Arc::clone(&self.published),
+                };
+                self.probed.insert(*id, self.tasks.spawn(replica.watch()));
+            }
+        }
+    }
+}
+
+/// The replicas that run, and those that are suspended.
+fn replicas(
+    observed: &Observed,
+    steps: &Steps,
+) -> (BTreeMap<AttemptId, Arc<StepSpec>>, BTreeSet<AttemptId>) {
+    let (mut running, mut suspended) = (BTreeMap::new(), BTreeSet::new());
+    for (id, phase) in observed.iter() {
+        let StepPhase::Running { suspended: is_suspended, .. } = phase else { continue };
+        let Some(spec) = steps.replicas().get(id) else { continue };
+        match is_suspended {
+            true => _ = suspended.insert(id),
+            false => _ = running.insert(id, spec),
+        }
+    }
+    (running, suspended)
+}
+
+/// A replica that is probed.
+struct Replica {
+    id: AttemptId,
+    spec: Arc<StepSpec>,
+    steps: Steps,
+    published: Arc<watch::Sender<ReplicaStatuses>>,
+}
+
+impl Replica {
+    /// Probes the replica until this is aborted, or it is not live.
+    async fn watch(self) {
+        let Some(order) = &self.spec.launch.replica else { return };
+        let probes = &order.probes;
+        self.publish(ReplicaHealth::Starting, None);
+        if let Some(startup) = &probes.startup
+            && !self.has_started(startup, probes.startup_max).await
+        {
+            return self
+                .steps
+                .end_not_live(self.id, Liveness::NotStarted { within: probes.startup_max });
+        }
+        let ready = async {
+            match &probes.readiness {
+                Some(readiness) => self.watch_readiness(readiness).await,
+                None => {
+                    self.publish(ReplicaHealth::Ready, None);
+                    std::future::pending().await
+                }
+            }
+        };
+        let alive = async {
+            match &probes.liveness {
+                Some(liveness) => self.watch_liveness(liveness).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = ready => {}
+            in_a_row = alive => {
+                self.publish(ReplicaHealth::NotReady, None);
+                self.steps.end_not_live(self.id, Liveness::Failed { in_a_row });
+            }
+        }
+    }
+
+    /// Waits until the startup probe succeeds. False: it did not in time.
+    async fn has_started(&self, startup: &Probe, within: Span) -> bool {
+        let deadline = Instant::now() + duration(within);
+        let mut successes = 0;
+        loop {
+            match self.probe(startup).await {
+                Ok(()) => successes += 1,
+                Err(failure) => {
+                    successes = 0;
+                    self.publish(ReplicaHealth::Starting, Some(&failure));
+                }
+            }
+            if successes >= startup.successes {
+                return true;
+            }
+            if Instant::now() >= deadline {
+                return false;
+            }
+            sleep(duration(startup.period)).await;
+        }
+    }
+
+    /// Publishes whether the replica is ready. It is not before its first success.
+    async fn watch_readiness(&self, readiness: &Probe) {
+        let (mut successes, mut failures, mut is_ready) = (0_u32, 0_u32, false);
+        loop {
+            match self.probe(readiness).await {
+                Ok(()) => {
+                    (successes, failures) = (successes.saturating_add(1), 0);
+                    if is_ready || successes >= readiness.successes {
+                        is_ready = true;
+                        self.publish(ReplicaHealth::Ready, None);
+                    }
+                }
+                Err(failure) => {
+                    (successes, failures) = (0, failures.saturating_add(1));
+                    is_ready &= failures < readiness.failures;
+                    if !is_ready {
+                        self.publish(ReplicaHealth::NotReady, Some(&failure));
+                    }
+                }
+            }
+            sleep(duration(readiness.period)).await;
+        }
+    }
+
+    /// Returns the number of failures once the replica is not live.
+    async fn watch_liveness(&self, liveness: &Probe) -> u32 {
+        let mut failures = 0;
+        loop {
+            sleep(duration(liveness.period)).await;
+            match self.probe(liveness).await {
+                Ok(()) => failures = 0,
+                Err(_) => failures += 1,
+            }
+            if failures >= liveness.failures {
+                return failures;
+            }
+        }
+    }
+
+    async fn probe(&self, probe: &Probe) -> Result<(), ProbeFailure> {
+        let limit = duration(probe.timeout);
+        let attempt = Attempt { id: self.id, spec: &self.spec, steps: &self.steps };
+        match timeout(limit, attempt.make(&probe.action)).await {
+            Ok(result) => result,
+            Err(_) => Err(ProbeFailure::TooSlow { limit: probe.timeout }),
+        }
+    }
+
+    /// Publishes the state, if it is new.
+    fn publish(&self, health: ReplicaHealth, why: Option<&ProbeFailure>) {
+        let why = why.map(|why| why.to_string().chars().take(WHY_CHARS_MAX).collect());
+        let status = ReplicaStatus { id: self.id, health, ports: self.spec.ports.clone(), why };
+        self.published.send_if_modified(|all| {
+            let is_news = all.get(&self.id) != Some(&status);
+            if is_news {
+                all.insert(self.id, status);
+            }
+            is_news
+        });
+    }
+}
+
+const fn duration(span: Span) -> Duration {
+    Duration::from_millis(span.0)
+}

@@ -1,0 +1,132 @@
+//! One probe of a replica: a request, a connection or a command.
+
+use crate::step::{StepSpec, Steps};
+use common::id::{AttemptId, PortName, TaskNumber};
+use common::job::{ExitStatus, ProbeAction};
+use common::time::Span;
+use common::wire::node::{Manner, StartTask, TaskState, WatchTask};
+use http_body_util::Empty;
+use hyper::Request;
+use hyper::body::Bytes;
+use hyper::client::conn::http1;
+use hyper::header::HOST;
+use hyper_util::rt::TokioIo;
+use std::io;
+use std::net::Ipv4Addr;
+use tokio::net::TcpStream;
+
+/// Why a probe failed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ProbeFailure {
+    #[error("failed to connect to port {port}: {source}")]
+    Connect { port: u16, source: io::Error },
+    #[error("failed to get {path}: {source}")]
+    Request { path: String, source: hyper::Error },
+    #[error("GET {path} answered {status}")]
+    Status { path: String, status: u16 },
+    #[error("the replica has no port {0}")]
+    NoPort(PortName),
+    #[error("the command ended with {0}")]
+    Exit(ExitStatus),
+    #[error("the command did not start: {0}")]
+    Command(String),
+    #[error("no answer within {limit}")]
+    TooSlow { limit: Span },
+}
+
+/// A probe of one replica.
+pub(super) struct Attempt<'a> {
+    pub id: AttemptId,
+    pub spec: &'a StepSpec,
+    pub steps: &'a Steps,
+}
+
+impl Attempt<'_> {
+    /// Makes the probe. The caller limits its time.
+    pub async fn make(&self, action: &ProbeAction) -> Result<(), ProbeFailure> {
+        match action {
+            ProbeAction::Tcp { port } => self.connect(port).await.map(drop),
+            ProbeAction::Http { port, path } => self.get(port, path).await,
+            ProbeAction::Command { line } => self.run(line).await,
+        }
+    }
+
+    fn number(&self, port: &PortName) -> Result<u16, ProbeFailure> {
+        let grant = self.spec.ports.iter().find(|grant| grant.name == *port);
+        grant.map(|grant| grant.number).ok_or_else(|| ProbeFailure::NoPort(port.clone()))
+    }
+
+    /// Connects on loopback, or, for a program that listens on one address only, to the address of
+    /// the node.
+    async fn connect(&self, port: &PortName) -> Result<TcpStream, ProbeFailure> {
+        let port = self.number(port)?;
+        match TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await {
+            Ok(stream) => Ok(stream),
+            Err(source) => {
+                let own = self.spec.launch.addresses.first().map_or("", String::as_str);
+                let failed = |_| ProbeFailure::Connect { port, source };
+                TcpStream::connect((own, port)).await.map_err(failed)
+            }
+        }
+    }
+
+    async fn get(&self, port: &PortName, path: &str) -> Result<(), ProbeFailure> {
+        let stream = self.connect(port).await?;
+        let failed = |source| ProbeFailure::Request { path: path.to_owned(), source };
+        let (mut sender, connection) =
+            http1::handshake(TokioIo::new(stream)).await.map_err(failed)?;
+        let request = Request::get(path).header(HOST, "localhost").body(Empty::<Bytes>::new());
+        // The path was checked when the service was deployed.
+        let Ok(request) = request else { return Err(ProbeFailure::NoPort(port.clone())) };
+        let answer = async {
+            tokio::select! {
+                answer = sender.send_request(request) => answer,
+                // Also when the replica closes the connection before it answers.
+                ended = connection => match ended {
+                    Err(error) => Err(error),
+                    Ok(()) => std::future::pending().await,
+                },
+            }
+        };
+        let status = answer.await.map_err(failed)?.status();
+        if status.is_success() || status.is_redirection() {
+            return Ok(());
+        }
+        Err(ProbeFailure::Status { path: path.to_owned(), status: status.as_u16() })
+    }
+
+    /// Runs a command in the replica, as its user and within its limits.
+    async fn run(&self, line: &str) -> Result<(), ProbeFailure> {
+        let (id, task) = (self.id, TaskNumber(fastrand::u64(..)));
+        let launch = &self.spec.launch;
+        let start = StartTask {
+            question: 0,
+            id,
+            task,
+            program: ["/bin/sh", "-c", line].map(str::to_owned).to_vec(),
+            environment: launch.environment.clone(),
+            work_dir: launch.work_dir.clone(),
+            manner: Manner::default(),
+        };
+        let mut state = self.steps.start_task(start).await.state;
+        while state == TaskState::Running {
+            let watch = WatchTask {
+                question: 0,
+                id,
+                task,
+                // Its output is of no interest.
+                stdout_from: u64::MAX,
+                stderr_from: u64::MAX,
+                wait: Span::from_seconds(10),
+                lease: None,
+            };
+            state = self.steps.watch_task(watch).await.state;
+        }
+        match state {
+            TaskState::Ended(exit) if exit.is_success() => Ok(()),
+            TaskState::Ended(exit) => Err(ProbeFailure::Exit(exit)),
+            TaskState::Failed(why) => Err(ProbeFailure::Command(why)),
+            TaskState::Running => Err(ProbeFailure::Command("it runs on".to_owned())),
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Services on real daemons: replicas, probes, ports, updates and the discovery of endpoints.
+
+use common::job::ReplicaHealth;
+use common::wire::api::{ReplicaView, ServiceList, ServiceState, ServiceView};
+use e2e::{Cluster, ClusterOptions, Kantctl, Person, wait_for};
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+/// A client that asks for the service again and again, and counts the answers.
+struct Client {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<Counts>,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    answered: usize,
+    /// What went wrong, for each failure.
+    failed: Vec<String>,
+}
+
+impl Client {
+    fn start(port: u16, path: &'static str) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            let mut counts = Counts::default();
+            while !stopped.load(Ordering::Relaxed) {
+                match get(port, path) {
+                    // The last event of a stream shows that nothing of it is missing.
+                    Ok(answer) if answer.contains("200 OK") && answer.contains("token 4 ") => {
+                        counts.answered += 1;
+                    }
+                    Ok(answer) => counts.failed.push(answer),
+                    Err(error) => counts.failed.push(error.to_string()),
+                }
+            }
+            counts
+        });
+        Self { stop, thread }
+    }
+
+    /// The number of answers; there is no failure.
+    fn stop(self) -> usize {
+        self.stop.store(true, Ordering::Relaxed);
+        let counts = self.thread.join().unwrap_or_default();
+        assert_eq!(counts.failed, Vec::<String>::new(), "after {} answers", counts.answered);
+        counts.answered
+    }
+}
+
+/// A port that is free now.
+fn free_port() -> anyhow::Result<u16> {
+    Ok(std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+/// A cluster of two nodes, with the example of a service in the user's directory.
+fn cluster() -> anyhow::Result<(Cluster, Kantctl)> {
+    let cluster = Cluster::start(ClusterOptions {
+        node: Some(|config| {
+            if config.name == "n1" {
+                "127.0.0.1".clone_into(&mut config.router);
+            }
+        }),
+        ..ClusterOptions::cpu_nodes(&["n1", "n2"])
+    })?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let examples = e2e::workspace().join("etc/examples");
+    for file in ["serve.py", "serve.toml"] {
+        std::fs::copy(examples.join(file), kantctl.dir().join(file))?;
+    }
+    Ok((cluster, kantctl))
+}
+
+fn show(kantctl: &Kantctl) -> anyhow::Result<ServiceView> {
+    let list: ServiceList = kantctl.json(&["service", "show", "chat"])?;
+    list.services.into_iter().next().ok_or_else(|| anyhow::anyhow!("the service is gone"))
+}
+
+/// The ready replicas once there are this many, all of this revision.
+fn ready(kantctl: &Kantctl, count: usize, revision: u32) -> anyhow::Result<Vec<ReplicaView>> {
+    wait_for(&format!("{count} ready replicas of revision {revision}"), || {
+        let service = show(kantctl)?;
+        let replicas: Vec<ReplicaView> =
+            service.roles.into_iter().flat_map(|role| role.replicas).collect();
+        let is_it = |one: &ReplicaView| {
+            one.health == Some(ReplicaHealth::Ready) && one.revision.0 == revision
+        };
+        Ok((replicas.len() == count && replicas.iter().all(is_it)).then_some(replicas))
+    })
+}
+
+/// The answer of a replica to GET of a path.
+fn get(port: u16, path: &str) -> anyhow::Result<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
+}
+
+fn change(kantctl: &Kantctl, from: &str, to: &str) -> anyhow::Result<()> {
+    let file = kantctl.dir().join("serve.toml");
+    let text = std::fs::read_to_string(&file)?;
+    assert!(text.contains(from), "{from} is not in the example");
+    Ok(std::fs::write(file, text.replace(from, to))?)
+}
+
+#[test]
+fn a_service_keeps_its_replicas_over_failures_updates_and_the_death_of_both_daemons()
+-> anyhow::Result<()> {
+    let (mut cluster, kantctl) = cluster()?;
+    kantctl.ok(&["service", "deploy", "serve.toml", "--wait"])?;
+    let first = ready(&kantctl, 1, 1)?;
+    let port = first[0].ports[0].number;
+    assert!(get(port, "/")?.contains(r#""revision": "1""#));
+
+    // Scaled up, its replicas have ports of their own, and are discovered.
+    kantctl.ok(&["service", "scale", "chat", "3"])?;
+    let replicas = ready(&kantctl, 3, 1)?;
+    let targets = kantctl.ok(&["service", "endpoints", "chat"])?;
+    for replica in &replicas {
+        let port = replica.ports[0].number;
+        assert!(targets.contains(&port.to_string()), "{targets}");
+        assert!(get(port, "/health")?.contains("200 OK"));
+    }
+    kantctl.refused(&["service", "scale", "chat", "5"], "1 to 4")?;
+
+    // A replica that dies is replaced, and nothing happens when the daemons die.
+    let job = replicas[1].job.to_string();
+    kantctl.ok(&["cancel", &job])?;
+    let now = wait_for("another replica", || {
+        let now = ready(&kantctl, 3, 1)?;
+        Ok(now.iter().all(|one| one.job.to_string() != job).then_some(now))
+    })?;
+    cluster.kill_controller()?;
+    cluster.kill_node("n1")?;
+    cluster.start_controller()?;
+    cluster.start_node("n1")?;
+    cluster.wait_for_nodes()?;
+    let after = ready(&kantctl, 3, 1)?;
+    let jobs = |all: &[ReplicaView]| all.iter().map(|one| one.job).collect::<Vec<_>>();
+    assert_eq!(jobs(&now), jobs(&after), "all replicas ran on");
+    let ports = |all: &[ReplicaView]| all.iter().map(|one| one.ports.clone()).collect::<Vec<_>>();
+    assert_eq!(ports(&now), ports(&after));
+
+    // An update replaces them; a broken one is reverted.
+    change(&kantctl, "VERSION=1", "VERSION=2")?;
+    kantctl.ok(&["service", "deploy", "serve.toml", "--wait"])?;
+    let replicas = ready(&kantctl, 3, 2)?;
+    assert!(get(replicas[0].ports[0].number, "/")?.contains(r#""version": "2""#));
+    change(&kantctl, "VERSION=2", "BROKEN=1")?;
+    change(&kantctl, "healthy_deadline = \"20s\"", "healthy_deadline = \"2s\"")?;
+    kantctl.refused(&["service", "deploy", "serve.toml", "--wait"], "returning to revision 2")?;
+    let service = wait_for("the end of the revert", || {
+        let service = show(&kantctl)?;
+        Ok((service.state == ServiceState::Steady).then_some(service))
+    })?;
+    assert_eq!(service.healthy_revision.map(|one| one.0), Some(2));
+    let after = ready(&kantctl, 3, 2)?;
+    assert_eq!(jobs(&after), jobs(&replicas), "the healthy ones ran on");
+
+    kantctl.ok(&["service", "stop", "chat", "--wait"])?;
+    kantctl.refused(&["service", "show", "chat"], "no service `chat`")?;
+    assert!(TcpStream::connect(("127.0.0.1", port)).is_err());
+    Ok(())
+}
+
+#[test]
+fn a_replica_that_is_not_live_is_replaced_and_says_why() -> anyhow::Result<()> {
+    let (_cluster, kantctl) = cluster()?;
+    change(&kantctl, "period = \"1s\", failures = 5", "period = \"200ms\", failures = 2")?;
+    kantctl.ok(&["service", "deploy", "serve.toml", "--wait"])?;
+    let first = ready(&kantctl, 1, 1)?;
+    kantctl.touch("broken")?;
+    let job = first[0].job.to_string();
+    let ended = kantctl.finished(&job)?;
+    let why = ended.message.unwrap_or_default();
+    assert!(why.contains("liveness probe (GET /health on port http) failed 2 times"), "{why}");
+    std::fs::remove_file(kantctl.dir().join("broken"))?;
+    let second = wait_for("another replica", || {
+        let now = ready(&kantctl, 1, 1)?;
+        Ok(now.iter().all(|one| one.job.to_string() != job).then_some(now))
+    })?;
+    let events = kantctl.ok(&["service", "events", "chat"])?;
+    assert!(events.contains(&format!("(job {job}) ended: ")), "{events}");
+    assert!(get(second[0].ports[0].number, "/")?.contains("replica"));
+    Ok(())
+}
+
+#[test]
+fn a_router_loses_no_request_while_replicas_and_daemons_come_and_go() -> anyhow::Result<()> {
+    let (mut cluster, kantctl) = cluster()?;
+    let port = free_port()?;
+    change(&kantctl, "port = 8000", &format!("port = {port}"))?;
+    let router = cluster.start_router("n1")?;
+    kantctl.ok(&["service", "deploy", "serve.toml", "--wait"])?;
+    wait_for("the router", || Ok(get(port, "/").is_ok().then_some(())))?;
+    let clients: Vec<Client> = (0..3).map(|_| Client::start(port, "/generate?n=5")).collect();
+
+    kantctl.ok(&["service", "scale", "chat", "3"])?;
+    let replicas = ready(&kantctl, 3, 1)?;
+    change(&kantctl, "VERSION=1", "VERSION=2")?;
+    kantctl.ok(&["service", "deploy", "serve.toml", "--wait"])?;
+    ready(&kantctl, 3, 2)?;
+    cluster.kill_node("n1")?;
+    cluster.kill_controller()?;
+    cluster.start_controller()?;
+    cluster.start_node("n1")?;
+    cluster.wait_for_nodes()?;
+    kantctl.ok(&["service", "scale", "chat", "1"])?;
+    ready(&kantctl, 1, 2)?;
+    let answered: usize = clients.into_iter().map(Client::stop).sum();
+    assert!(answered > 20, "{answered} answers");
+    assert_eq!(replicas.len(), 3);
+    assert!(router.stop()?.success());
+    Ok(())
+}
+
+#[test]
+fn a_service_without_replicas_wakes_for_a_held_request_and_grows_with_its_load()
+-> anyhow::Result<()> {
+    let (cluster, kantctl) = cluster()?;
+    let port = free_port()?;
+    change(&kantctl, "port = 8000", &format!("port = {port}"))?;
+    change(&kantctl, "min = 1", "min = 0")?;
+    let policy = "ports = [\"http\"]\nautoscale = { concurrency = { target = 2 } }\n";
+    change(&kantctl, "ports = [\"http\"]\n", policy)?;
+    let router = cluster.start_router("n1")?;
+    kantctl.ok(&["service", "deploy", "serve.toml", "--wait"])?;
+    assert_eq!(show(&kantctl)?.roles[0].wanted, 0);
+    wait_for("the router", || Ok(TcpStream::connect(("127.0.0.1", port)).ok()))?;
+    // The request waits for the first replica.
+    assert!(get(port, "/generate?n=5")?.contains("token 4 "));
+    let events = kantctl.ok(&["service", "events", "chat"])?;
+    assert!(events.contains("role worker scaled from 0 to 1 replicas: "), "{events}");
+    let clients: Vec<Client> = (0..4).map(|_| Client::start(port, "/generate?n=5")).collect();
+    wait_for("more replicas", || Ok((show(&kantctl)?.roles[0].ready >= 2).then_some(())))?;
+    let answered: usize = clients.into_iter().map(Client::stop).sum();
+    assert!(answered > 10, "{answered} answers");
+    assert!(router.stop()?.success());
+    Ok(())
+}

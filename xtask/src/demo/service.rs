@@ -1,0 +1,126 @@
+//! `cargo xtask demo --service`: a service on real daemons, with a client that asks all the time.
+//! Every request must be answered, whatever happens meanwhile.
+
+use super::print_step;
+use anyhow::{Context as _, ensure};
+use e2e::{Cluster, Kantctl};
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Requests that are answered, and those that are not.
+#[derive(Debug, Default)]
+struct Counts {
+    answered: AtomicU64,
+    failed: AtomicU64,
+    stop: AtomicBool,
+}
+
+/// Shows the service.
+///
+/// # Errors
+/// When a step fails, or a request was not answered.
+pub fn show(cluster: &mut Cluster, kantctl: &Kantctl) -> anyhow::Result<()> {
+    // The port is reserved and released; the router binds it a moment later.
+    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    let text = copy_example(kantctl, port)?;
+    let write = |from: &str, to: &str| {
+        std::fs::write(kantctl.dir().join("serve.toml"), text.replace(from, to))
+    };
+    let mut router = cluster.start_router("node-1")?;
+    run(kantctl, &["service", "deploy", "serve.toml", "--wait"])?;
+    run(kantctl, &["service", "show", "chat"])?;
+    print_step(&format!("three clients ask http://127.0.0.1:{port}/generate all the time"));
+    let counts = Arc::new(Counts::default());
+    e2e::wait_for("the router", || Ok(ask(port).ok()))?;
+    let clients: Vec<JoinHandle<()>> = (0..3).map(|_| client(port, &counts)).collect();
+
+    run(kantctl, &["service", "scale", "chat", "3"])?;
+    ready(kantctl, 3)?;
+    print_step("a new revision, which replaces them one by one");
+    write("VERSION=1", "VERSION=2")?;
+    run(kantctl, &["service", "deploy", "serve.toml", "--wait"])?;
+    print_step("a broken revision, which is reverted");
+    write("VERSION=1", "BROKEN=1")?;
+    let refused = kantctl.run(&["service", "deploy", "serve.toml", "--wait"])?;
+    ensure!(refused.code != 0, "the broken revision was accepted");
+    print!("{}", refused.stderr);
+    ready(kantctl, 3)?;
+    print_step("kill -9 of a node daemon and of the controller");
+    cluster.kill_node("node-1")?;
+    cluster.kill_controller()?;
+    cluster.start_controller()?;
+    cluster.start_node("node-1")?;
+    cluster.wait_for_nodes()?;
+    ready(kantctl, 3)?;
+    run(kantctl, &["service", "events", "chat"])?;
+
+    counts.stop.store(true, Relaxed);
+    clients.into_iter().for_each(|client| drop(client.join()));
+    let (answered, failed) = (counts.answered.load(Relaxed), counts.failed.load(Relaxed));
+    print_step(&format!("{answered} requests were answered, {failed} were not"));
+    router.keep();
+    ensure!(failed == 0, "{failed} requests were not answered");
+    Ok(())
+}
+
+/// Copies the example with a free port, and with a health deadline that suits a demonstration.
+fn copy_example(kantctl: &Kantctl, port: u16) -> anyhow::Result<String> {
+    let examples = e2e::workspace().join("etc/examples");
+    let read = |file: &str| {
+        let path = examples.join(file);
+        std::fs::read_to_string(&path).with_context(|| format!("failed to read {}", path.display()))
+    };
+    let text = read("serve.toml")?
+        .replace("port = 8000", &format!("port = {port}"))
+        .replace("healthy_deadline = \"20s\"", "healthy_deadline = \"5s\"");
+    std::fs::write(kantctl.dir().join("serve.toml"), &text)?;
+    std::fs::write(kantctl.dir().join("serve.py"), read("serve.py")?)?;
+    Ok(text)
+}
+
+fn run(kantctl: &Kantctl, words: &[&str]) -> anyhow::Result<()> {
+    print_step(&format!("kantctl {}", words.join(" ")));
+    print!("{}", kantctl.ok(words)?);
+    Ok(())
+}
+
+/// Waits until this number of replicas is ready, and nothing else is going on.
+fn ready(kantctl: &Kantctl, count: usize) -> anyhow::Result<()> {
+    e2e::wait_for(&format!("{count} ready replicas"), || {
+        let list: serde_json::Value = kantctl.json(&["service", "show", "chat"])?;
+        let service = &list["services"][0];
+        let is_steady = service["state"] == "steady" && service["roles"][0]["ready"] == count;
+        Ok(is_steady.then_some(()))
+    })
+}
+
+fn client(port: u16, counts: &Arc<Counts>) -> JoinHandle<()> {
+    let counts = Arc::clone(counts);
+    std::thread::spawn(move || {
+        while !counts.stop.load(Relaxed) {
+            let count = match ask(port) {
+                Ok(()) => &counts.answered,
+                Err(error) => {
+                    eprintln!("(a request failed: {error:#})");
+                    &counts.failed
+                }
+            };
+            count.fetch_add(1, Relaxed);
+        }
+    })
+}
+
+/// One request for a stream of five tokens, all of which must come.
+fn ask(port: u16) -> anyhow::Result<()> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+    write!(stream, "GET /generate?n=5 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    ensure!(answer.contains("token 4 "), "it was answered: {answer}");
+    Ok(())
+}
