@@ -18,5 +18,6 @@ pub use policy::{Bounds, Policy, RatioBand, Rule};
 pub use reason::{Demand, Limit, Measure, QueueSignal, Reason, Stage};
 pub use rule::{Concurrency, Metric, PerReplica, Queue, Rps, Utilisation};
 pub use unit::{
-    Fraction, Freeness, Latency, Level, Replicas, RequestRate, Requests, TokenRate, Tokens,
+    Fraction, Freeness, Latency, Level, Replicas, RequestRate, Requests, THOUSANDTHS_MAX,
+    TokenRate, Tokens,
 };

@@ -171,6 +171,7 @@ fn check_queue(rule: &Queue) -> Result<(), PolicyError> {
     table.order(("kv_min", rule.kv_min), ("kv_max", rule.kv_max))?;
     table.order(("waiting_min", rule.waiting_min), ("waiting_max", rule.waiting_max))?;
     table.window("window_seconds", rule.window_seconds)?;
+    table.window("down_window_seconds", rule.down_window_seconds)?;
     table.delay("settle_seconds", rule.settle_seconds)?;
     let is_sound = !rule.step.is_zero() && rule.step <= Policy::REPLICAS_MAX;
     table.require(is_sound, "step", rule.step, "from 1 to 10000")

@@ -123,7 +123,7 @@ impl Policy {
             Rule::Concurrency(rule) => rule.stable_seconds.max(rule.panic_seconds),
             Rule::Rps(rule) => rule.stable_seconds.max(rule.panic_seconds),
             Rule::Utilisation(rule) => rule.window_seconds,
-            Rule::Queue(rule) => rule.window_seconds,
+            Rule::Queue(rule) => rule.window_seconds.max(rule.down_window_seconds),
             Rule::Latency(rule) => rule.interval_seconds,
         }
     }

@@ -207,7 +207,8 @@ impl Utilisation {
 /// leave a band. Each signal that the replicas report counts.
 ///
 /// Sources: Llumnix (OSDI 2024) for the band of the mean freeness; NVIDIA Dynamo's planner,
-/// load-based scaling, for KV cache and queue, the step and the grace of 3 intervals of 5 s.
+/// load-based scaling, for KV cache and queue, the step and the grace of 3 intervals of 5 s. The
+/// longer window for removals is ours.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Queue {
@@ -217,16 +218,19 @@ pub struct Queue {
     pub freeness_max: Freeness,
     /// Above this mean part of the KV cache replicas are added.
     pub kv_max: Fraction,
-    /// Below this mean part of the KV cache replicas are removed, if those that remain stay below
-    /// `kv_max`.
+    /// Below this mean part of the KV cache replicas are removed, if those that remain stay at or
+    /// below the middle of `kv_min` and `kv_max`.
     pub kv_min: Fraction,
     /// Above this mean number of waiting requests for each replica, replicas are added.
     pub waiting_max: Requests,
     /// Replicas are removed only below this mean number of waiting requests.
     pub waiting_min: Requests,
-    /// The signals are averaged over this time.
+    /// The signals for more replicas are averaged over this time.
     #[serde(with = "seconds")]
     pub window_seconds: Span,
+    /// The signals for fewer replicas are averaged over this time.
+    #[serde(with = "seconds")]
+    pub down_window_seconds: Span,
     /// After a change of the number of replicas there is none for this time.
     #[serde(with = "seconds")]
     pub settle_seconds: Span,
@@ -244,6 +248,7 @@ impl Default for Queue {
             waiting_max: Requests(500),
             waiting_min: Requests(200),
             window_seconds: Span::from_seconds(5),
+            down_window_seconds: Span::from_seconds(60),
             settle_seconds: Span::from_seconds(15),
             step: Replicas::ONE,
         }

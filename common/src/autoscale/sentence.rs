@@ -14,6 +14,13 @@ impl fmt::Display for Count {
     }
 }
 
+/// An amount of requests with its noun.
+fn requests(amount: &impl fmt::Display) -> String {
+    let amount = amount.to_string();
+    let noun = if amount == "1" { "request" } else { "requests" };
+    format!("{amount} {noun}")
+}
+
 /// A span as a number of seconds.
 struct Seconds(Span);
 
@@ -32,10 +39,11 @@ impl fmt::Display for Reason {
 }
 
 impl<T: fmt::Display> Demand<T> {
-    fn write(&self, f: &mut fmt::Formatter<'_>, unit: &str) -> fmt::Result {
+    fn write(&self, f: &mut fmt::Formatter<'_>, state: &str) -> fmt::Result {
         let Self { load, window, target, utilisation, replicas } = self;
         let (window, count, percent) = (Seconds(*window), Count(*replicas), utilisation.percent());
-        write!(f, "{load} {unit} over {window}; target {target} each at {percent}: {count}")
+        let load = requests(load);
+        write!(f, "{load} {state} over {window}; target {target} each at {percent}: {count}")
     }
 }
 
@@ -47,8 +55,8 @@ impl fmt::Display for Measure {
                 let (window, count) = (Seconds(*window), Count(*replicas));
                 write!(f, "no metrics within {window}: {count}, as before")
             }
-            Self::Concurrency(demand) => demand.write(f, "requests in flight"),
-            Self::Rps(demand) => demand.write(f, "requests per second"),
+            Self::Concurrency(demand) => demand.write(f, "in flight"),
+            Self::Rps(demand) => demand.write(f, "per second"),
             Self::Utilisation { metric, level, window, target, tolerance, replicas } => {
                 let (window, count) = (Seconds(*window), Count(*replicas));
                 let tolerance = tolerance.percent();
@@ -62,7 +70,7 @@ impl fmt::Display for Measure {
                 write!(f, "{signal} over {}: {}", Seconds(*window), Count(*replicas))
             }
             Self::Latency { window, rate, prefill, decode, replicas } => {
-                write!(f, "{rate} requests per second over {}", Seconds(*window))?;
+                write!(f, "{} per second over {}", requests(rate), Seconds(*window))?;
                 for (name, stage) in [("prefill", prefill), ("decode", decode)] {
                     if let Some(stage) = stage {
                         write!(f, "; {name}: {stage}")?;
@@ -82,7 +90,7 @@ impl fmt::Display for QueueSignal {
             let parts = [
                 freeness.map(|mean| format!("mean freeness {mean}")),
                 kv.map(|mean| format!("KV cache {} full", mean.percent())),
-                waiting.map(|mean| format!("{mean} requests waiting for each replica")),
+                waiting.map(|mean| format!("{} waiting for each replica", requests(&mean))),
             ];
             f.write_str(&parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
         };
@@ -92,7 +100,7 @@ impl fmt::Display for QueueSignal {
                 write!(f, "KV cache {} full, above {},", mean.percent(), max.percent())
             }
             Self::WaitingHigh { mean, max } => {
-                write!(f, "{mean} requests waiting for each replica, above {max},")
+                write!(f, "{} waiting for each replica, above {max},", requests(mean))
             }
             Self::Idle { freeness, kv, waiting } => {
                 parts(f, freeness, kv, waiting)?;
@@ -142,8 +150,8 @@ impl fmt::Display for Limit {
             Self::ZeroGrace { window } => {
                 write!(f, "the last replica is kept for {}", Seconds(*window))
             }
-            Self::Busy { requests } => {
-                write!(f, "1 replica for {requests} requests that are in flight or wait")
+            Self::Busy { requests: busy } => {
+                write!(f, "1 replica for {} in flight or waiting", requests(busy))
             }
             Self::Ratio { replicas } => {
                 write!(f, "{} for the ratio to the other role", Count(*replicas))

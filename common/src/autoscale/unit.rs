@@ -6,8 +6,13 @@ use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// The largest amount that is read. It keeps products of three amounts within 128 bits.
+/// The largest amount that is read, a thousand million. It keeps products of three amounts within
+/// 128 bits.
 const AMOUNT_MAX: f64 = 1e9;
+
+/// The largest amount, in thousandths. A larger one is written as this one, because what is in the
+/// log must be read again; decisions have none.
+pub const THOUSANDTHS_MAX: u64 = 1_000_000_000_000;
 
 /// Replicas of one role of a service.
 #[derive(
@@ -109,7 +114,7 @@ macro_rules! decimal {
 
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_f64(self.0 as f64 / 1000.0)
+                serializer.serialize_f64(self.0.min(THOUSANDTHS_MAX) as f64 / 1000.0)
             }
         }
 
@@ -186,7 +191,8 @@ impl Freeness {
 
 impl Serialize for Freeness {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_f64(self.0 as f64 / 1000.0)
+        let most = THOUSANDTHS_MAX.cast_signed();
+        serializer.serialize_f64(self.0.clamp(-most, most) as f64 / 1000.0)
     }
 }
 
@@ -208,16 +214,17 @@ impl fmt::Display for Freeness {
 
 /// Spans as a number of seconds, for fields whose name ends in `_seconds`.
 pub mod seconds {
-    use super::{Deserializer, Serializer, ThousandthsVisitor};
+    use super::{Deserializer, Serializer, THOUSANDTHS_MAX, ThousandthsVisitor};
     use crate::time::Span;
 
     /// # Errors
     /// The serializer's.
     pub fn serialize<S: Serializer>(span: &Span, serializer: S) -> Result<S::Ok, S::Error> {
-        if span.0.is_multiple_of(1000) {
-            return serializer.serialize_u64(span.seconds());
+        let milliseconds = span.0.min(THOUSANDTHS_MAX);
+        if milliseconds.is_multiple_of(1000) {
+            return serializer.serialize_u64(milliseconds / 1000);
         }
-        serializer.serialize_f64(span.0 as f64 / 1000.0)
+        serializer.serialize_f64(milliseconds as f64 / 1000.0)
     }
 
     /// # Errors
@@ -243,6 +250,28 @@ mod tests {
         assert_eq!(Freeness(-1250).to_string(), "-1.25");
         assert_eq!(serde_json::from_str::<Freeness>("-1.25").unwrap(), Freeness(-1250));
         assert_eq!(serde_json::from_str::<Freeness>("10").unwrap(), Freeness::whole(10));
+    }
+
+    #[test]
+    fn every_amount_that_is_written_is_read_again() {
+        for (amount, read) in [
+            (0, 0),
+            (1, 1),
+            (999_999_999_999, 999_999_999_999),
+            (THOUSANDTHS_MAX, THOUSANDTHS_MAX),
+            (THOUSANDTHS_MAX + 1, THOUSANDTHS_MAX),
+            (u64::MAX, THOUSANDTHS_MAX),
+        ] {
+            let text = serde_json::to_string(&Requests(amount)).unwrap();
+            assert_eq!(serde_json::from_str::<Requests>(&text).unwrap(), Requests(read), "{text}");
+        }
+        let most = THOUSANDTHS_MAX.cast_signed();
+        for (freeness, read) in
+            [(Freeness::DRAINING, -most), (Freeness(i64::MAX), most), (Freeness(-1), -1)]
+        {
+            let text = serde_json::to_string(&freeness).unwrap();
+            assert_eq!(serde_json::from_str::<Freeness>(&text).unwrap(), Freeness(read), "{text}");
+        }
     }
 
     #[test]

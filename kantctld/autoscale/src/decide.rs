@@ -5,7 +5,9 @@ use crate::proposal::{Proposal, Situation};
 use crate::state::{Change, State};
 use crate::window::Window;
 use crate::{latency, per_replica, queue, utilisation};
-use common::autoscale::{Limit, LocalTime, Measure, Policy, Reason, Replicas, Rule};
+use common::autoscale::{
+    Limit, LocalTime, Measure, Policy, Reason, Replicas, Requests, Rule, THOUSANDTHS_MAX,
+};
 use common::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -95,7 +97,8 @@ fn keep_one_while_busy(situation: Situation<'_>, proposal: &mut Proposal) {
     let latest = situation.window.latest(BUSY_WITHIN, situation.now);
     let Some(busy) = latest.filter(|sample| sample.is_busy()) else { return };
     let in_flight = busy.in_flight.unwrap_or_default().0;
-    let requests = common::autoscale::Requests(in_flight.saturating_add(busy.held.0));
+    let sum = in_flight.saturating_add(busy.held.0);
+    let requests = Requests(sum.min(THOUSANDTHS_MAX));
     proposal.limit(proposal.wanted.max(Replicas::ONE), |_| Limit::Busy { requests });
 }
 

@@ -7,8 +7,9 @@
 //! measured latency by that of the profile. The forecast is the mean of the last interval. Ours:
 //! corrections beyond a factor of ten are cut, and replicas are removed with a delay.
 
+use crate::amount::{divide_up, narrow, product};
 use crate::profile::{decode_figures, expected_itl, prefill_figures};
-use crate::proposal::{Proposal, Situation, divide_up, narrow, product};
+use crate::proposal::{Proposal, Situation};
 use crate::sample::Sample;
 use crate::state::State;
 use common::autoscale::{

@@ -6,6 +6,7 @@
 //! (`utilisation`), Llumnix and Dynamo (`queue`, `latency`); each module names its source. The
 //! policies themselves are in `common::autoscale`, since a service's specification contains one.
 
+mod amount;
 mod freeness;
 mod recent;
 mod sample;

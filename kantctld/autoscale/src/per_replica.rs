@@ -5,7 +5,8 @@
 //! never below half of that wanted before, where Knative takes half of those that are ready. A role
 //! whose replicas start slowly would otherwise lose those that are starting.
 
-use crate::proposal::{Proposal, Situation, divide_up, narrow, product};
+use crate::amount::{divide_up, narrow, product};
+use crate::proposal::{Proposal, Situation};
 use crate::sample::Sample;
 use crate::state::{Panic, State};
 use common::autoscale::{

@@ -1,6 +1,6 @@
 //! Values of a profile between its points: linear, and constant beyond the first and the last.
 
-use crate::proposal::{narrow, product};
+use crate::amount::{narrow, product};
 use common::autoscale::{Decode, DecodeCurve, Latency, Prefill, Requests, TokenRate, Tokens};
 
 /// A point of a function, in thousandths.

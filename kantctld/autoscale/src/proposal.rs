@@ -42,19 +42,3 @@ impl Proposal {
         }
     }
 }
-
-/// The quotient of two amounts, rounded up. `None` if the divisor is zero.
-pub fn divide_up(dividend: u128, divisor: u128) -> Option<Replicas> {
-    let quotient = dividend.checked_next_multiple_of(divisor)? / divisor;
-    Some(Replicas(u32::try_from(quotient).unwrap_or(u32::MAX)))
-}
-
-/// The product of amounts, at most the largest number.
-pub fn product<const N: usize>(factors: [u64; N]) -> u128 {
-    factors.into_iter().fold(1, |product: u128, factor| product.saturating_mul(factor.into()))
-}
-
-/// An amount as a number that a unit can have.
-pub fn narrow(amount: u128) -> u64 {
-    u64::try_from(amount).unwrap_or(u64::MAX)
-}

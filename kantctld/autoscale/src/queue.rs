@@ -3,22 +3,32 @@
 //!
 //! Sources: Llumnix (OSDI 2024) for the band of the mean freeness; NVIDIA Dynamo's planner,
 //! load-based scaling, for KV cache and queue. Ours: replicas that start count as empty ones, so
-//! that a start of minutes is not answered by ever more of them; and no step down that would bring
-//! the others above the band.
+//! that a start of minutes is not answered by ever more of them; the signals for a step down are
+//! averaged over a longer time; and there is none that would bring the others above the middle of
+//! the band.
 
-use crate::proposal::{Proposal, Situation, divide_up};
+use crate::amount::divide_up;
+use crate::proposal::{Proposal, Situation};
 use crate::state::State;
 use common::autoscale::{
     Fraction, Freeness, Limit, Measure, Queue, QueueSignal, Replicas, Requests,
 };
+use common::time::Span;
 
 pub fn propose(rule: &Queue, situation: Situation<'_>, state: &State) -> Proposal {
     let Situation { current, now, .. } = situation;
-    let window = rule.window_seconds;
-    let Some(signals) = Signals::measure(rule, situation) else {
+    let mut window = rule.window_seconds;
+    let Some(recent) = Signals::measure(window, situation) else {
         return situation.without_data(window);
     };
-    let (signal, wanted) = signals.judge(rule, current);
+    let (signal, wanted) = if let Some(signal) = recent.high(rule, current) {
+        (signal, current.saturating_add(rule.step))
+    } else {
+        window = rule.down_window_seconds;
+        let signals = Signals::measure(window, situation).unwrap_or(recent);
+        let fewer = signals.fewer(rule, current);
+        (signals.calm(fewer < current, current), fewer)
+    };
     let measure = Measure::Queue { signal, window, replicas: wanted };
     let mut proposal = Proposal { measure, wanted, limits: Vec::new() };
     let window = rule.settle_seconds;
@@ -28,7 +38,7 @@ pub fn propose(rule: &Queue, situation: Situation<'_>, state: &State) -> Proposa
     proposal
 }
 
-/// Means over the window.
+/// Means over a window.
 struct Signals {
     freeness: Option<Freeness>,
     /// Sum over the role.
@@ -40,9 +50,8 @@ struct Signals {
 }
 
 impl Signals {
-    fn measure(rule: &Queue, situation: Situation<'_>) -> Option<Self> {
+    fn measure(span: Span, situation: Situation<'_>) -> Option<Self> {
         let Situation { window, now, .. } = situation;
-        let span = rule.window_seconds;
         let mean = |value: fn(&crate::Sample) -> Option<u64>| window.mean(span, now, value);
         let freeness = window.signed_mean(span, now, |sample| sample.freeness.map(|mean| mean.0));
         let signals = Self {
@@ -57,35 +66,37 @@ impl Signals {
         is_known.then_some(signals)
     }
 
-    fn judge(&self, rule: &Queue, current: Replicas) -> (QueueSignal, Replicas) {
+    /// The mean for each replica of a sum, with those that start.
+    fn share(&self, sum: Option<u64>, current: Replicas) -> Option<u64> {
         let all = self.ready.max(current).max(Replicas::ONE);
-        let share = |sum: Option<u64>, replicas: Replicas| {
-            sum.map(|sum| sum.div_ceil(u64::from(replicas.0.max(1))))
-        };
-        let (kv, waiting) = (share(self.kv, all), share(self.waiting, all));
+        sum.map(|sum| sum.div_ceil(all.0.into()))
+    }
+
+    /// The signal that asks for more replicas.
+    fn high(&self, rule: &Queue, current: Replicas) -> Option<QueueSignal> {
         // The freeness of a replica that starts is not known, and a low one has been answered.
         let freeness = self.freeness.filter(|_| self.ready >= current);
-        let up = current.saturating_add(rule.step);
-        match (freeness, kv, waiting) {
-            (Some(mean), ..) if mean < rule.freeness_min => {
-                (QueueSignal::FreenessLow { mean, min: rule.freeness_min }, up)
-            }
-            (_, Some(mean), _) if mean > rule.kv_max.0 => {
-                (QueueSignal::KvHigh { mean: Fraction(mean), max: rule.kv_max }, up)
-            }
-            (_, _, Some(mean)) if mean > rule.waiting_max.0 => {
-                (QueueSignal::WaitingHigh { mean: Requests(mean), max: rule.waiting_max }, up)
-            }
-            _ => {
-                let (freeness, kv, waiting) =
-                    (self.freeness, kv.map(Fraction), waiting.map(Requests));
-                let least = self.fewer(rule, current);
-                if least < current {
-                    (QueueSignal::Idle { freeness, kv, waiting }, least)
-                } else {
-                    (QueueSignal::Within { freeness, kv, waiting }, current)
-                }
-            }
+        let kv = self.share(self.kv, current).map(Fraction);
+        let waiting = self.share(self.waiting, current).map(Requests);
+        let Queue { freeness_min: min, kv_max, waiting_max, .. } = *rule;
+        let low = freeness.filter(|mean| *mean < min);
+        let low = low.map(|mean| QueueSignal::FreenessLow { mean, min });
+        let full = kv.filter(|mean| *mean > kv_max);
+        let full = full.map(|mean| QueueSignal::KvHigh { mean, max: kv_max });
+        let long = waiting.filter(|mean| *mean > waiting_max);
+        let long = long.map(|mean| QueueSignal::WaitingHigh { mean, max: waiting_max });
+        low.or(full).or(long)
+    }
+
+    /// The signals when none asks for more replicas.
+    fn calm(&self, is_below: bool, current: Replicas) -> QueueSignal {
+        let freeness = self.freeness;
+        let kv = self.share(self.kv, current).map(Fraction);
+        let waiting = self.share(self.waiting, current).map(Requests);
+        if is_below {
+            QueueSignal::Idle { freeness, kv, waiting }
+        } else {
+            QueueSignal::Within { freeness, kv, waiting }
         }
     }
 
@@ -105,7 +116,8 @@ impl Signals {
             return current;
         }
         let fewer = current.saturating_sub(rule.step);
-        let for_kv = self.kv.map_or(Replicas::ONE, |sum| staying(sum, rule.kv_max.0));
+        let middle = rule.kv_min.0.midpoint(rule.kv_max.0);
+        let for_kv = self.kv.map_or(Replicas::ONE, |sum| staying(sum, middle));
         let is_idle = self.in_flight.map_or_else(
             || self.kv.unwrap_or(0) == 0 && self.waiting.unwrap_or(0) == 0,
             |load| load == 0,

@@ -73,8 +73,8 @@ impl Sample {
         let count = |number| Replicas(u32::try_from(number).unwrap_or(u32::MAX));
         let reports: Vec<&ReplicaLoad> = replicas.iter().flatten().collect();
         let sum = |amount: fn(&ReplicaLoad) -> Option<u64>| -> Option<u64> {
-            let amounts = reports.iter().map(|load| amount(load));
-            let sum = amounts.sum::<Option<u64>>();
+            let mut amounts = reports.iter().map(|load| amount(load));
+            let sum = amounts.try_fold(0_u64, |sum, amount| Some(sum.saturating_add(amount?)));
             sum.filter(|_| !reports.is_empty())
         };
         Self {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Changes that are kept at most. With more, the oldest two become one.
 const CHANGES_MAX: usize = 16;
 
-/// What is kept from one decision to the next: at most 2 KiB. A role that has made no decision yet,
+/// What is kept from one decision to the next: at most 4 KiB. A role that has made no decision yet,
 /// or whose state is lost, begins with the default. That delays the removal of replicas, and
 /// nothing else.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

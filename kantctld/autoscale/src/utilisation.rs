@@ -4,7 +4,8 @@
 //! Autoscaling" on the algorithm, on replicas that are not ready or report nothing, and on
 //! `behavior`.
 
-use crate::proposal::{Proposal, Situation, divide_up, narrow, product};
+use crate::amount::{divide_up, narrow, product};
+use crate::proposal::{Proposal, Situation};
 use crate::state::State;
 use common::autoscale::{Level, Limit, Measure, Replicas, Utilisation};
 

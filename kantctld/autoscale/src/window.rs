@@ -1,6 +1,8 @@
 //! The samples of the last minutes.
 
+use crate::amount::narrow;
 use crate::sample::Sample;
+use common::autoscale::THOUSANDTHS_MAX;
 use common::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -53,7 +55,8 @@ impl Window {
         self.within(span, now).next_back()
     }
 
-    /// The mean within the span before now, rounded up.
+    /// The mean within the span before now, rounded up. It is at most [`THOUSANDTHS_MAX`], however
+    /// large the values are, since it becomes part of a reason.
     pub(crate) fn mean(
         &self,
         span: Span,
@@ -63,7 +66,7 @@ impl Window {
         let values: Vec<u64> = self.within(span, now).filter_map(value).collect();
         let count = u128::try_from(values.len()).ok().filter(|count| *count > 0)?;
         let sum: u128 = values.into_iter().map(u128::from).sum();
-        u64::try_from(sum.div_ceil(count)).ok()
+        Some(narrow(sum.div_ceil(count)))
     }
 
     /// The same for values that may be negative, rounded towards zero.
@@ -76,7 +79,8 @@ impl Window {
         let values: Vec<i64> = self.within(span, now).filter_map(value).collect();
         let count = i128::try_from(values.len()).ok().filter(|count| *count > 0)?;
         let sum: i128 = values.into_iter().map(i128::from).sum();
-        i64::try_from(sum / count).ok()
+        let most = i128::from(THOUSANDTHS_MAX);
+        i64::try_from((sum / count).clamp(-most, most)).ok()
     }
 
     /// The samples after `now - span`, up to now.

@@ -21,7 +21,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use study::{Study, study};
 use table::{Row, table};
-use trace::read_requests;
+use trace::{Request, read_requests};
 
 /// Options of `services`.
 #[derive(Debug, Clone, Args)]
@@ -52,10 +52,12 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = Shape::DAY.days, requires = "generate")]
     days: u32,
     /// With --generate: requests per second, the mean over a day
-    #[arg(long, value_name = "X", default_value_t = Shape::DAY.rate_per_second)]
+    #[arg(long, value_name = "X", requires = "generate")]
+    #[arg(default_value_t = Shape::DAY.rate_per_second)]
     rate: f64,
     /// With --generate: seconds that a request takes on a replica, in the mean
-    #[arg(long, value_name = "X", default_value_t = Shape::DAY.service_seconds)]
+    #[arg(long, value_name = "X", requires = "generate")]
+    #[arg(default_value_t = Shape::DAY.service_seconds)]
     service: f64,
     /// Write the requests to this file
     #[arg(long, value_name = "FILE", conflicts_with = "seeds")]
@@ -81,7 +83,8 @@ pub struct Arguments {
     /// The most replicas of policies by name
     #[arg(long, value_name = "N", default_value_t = 64)]
     max: u32,
-    /// Tokens for which a replica has memory, for the policy queue [default: 2048 for each place]
+    /// Tokens for which a replica has memory, for the policy queue [default: as many as fill its
+    /// places with requests of the trace's mean length]
     #[arg(long, value_name = "N")]
     kv_tokens: Option<u32>,
     /// Choose the target utilisation on the first half of the trace; all figures are then of the
@@ -107,7 +110,6 @@ enum ShapeName {
 
 #[derive(Serialize)]
 struct Output<'a> {
-    setup: &'a Setup,
     #[serde(skip_serializing_if = "Option::is_none")]
     generated: Option<Shape>,
     misses_max: Goal,
@@ -126,7 +128,6 @@ number of replicas. starts: replicas started. most: replicas at a time
 /// # Errors
 /// [`ServicesError`], for input that cannot be read or used.
 pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), ServicesError> {
-    let setup = setup(arguments)?;
     let goal = goal(arguments)?;
     let shape = arguments.generate.map(|ShapeName::Day| shape(arguments)).transpose()?;
     let mut studies = Vec::new();
@@ -134,12 +135,18 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), ServicesEr
         (Some(shape), _) => {
             for seed in (arguments.seed..).take(arguments.seeds.max(1) as usize) {
                 let requests = shape.requests(seed);
-                studies.push(study(arguments, &setup, goal, &requests, Some(seed))?);
+                studies.push(study(
+                    arguments,
+                    setup(arguments, &requests)?,
+                    goal,
+                    &requests,
+                    Some(seed),
+                )?);
             }
         }
         (None, Some(file)) => {
             let requests = read_requests(&path_text(file), &read(file)?)?;
-            studies.push(study(arguments, &setup, goal, &requests, None)?);
+            studies.push(study(arguments, setup(arguments, &requests)?, goal, &requests, None)?);
         }
         (None, None) => {}
     }
@@ -147,8 +154,7 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), ServicesEr
         write_decisions(file, &studies)?;
     }
     if arguments.json {
-        let output =
-            Output { setup: &setup, generated: shape, misses_max: goal, studies: &studies };
+        let output = Output { generated: shape, misses_max: goal, studies: &studies };
         let text = serde_json::to_string_pretty(&output).map_err(std::io::Error::from)?;
         writeln!(out, "{text}")?;
         return Ok(());
@@ -230,13 +236,16 @@ fn shape(arguments: &Arguments) -> Result<Shape, ServicesError> {
     })
 }
 
-fn setup(arguments: &Arguments) -> Result<Setup, ServicesError> {
+fn setup(arguments: &Arguments, requests: &[Request]) -> Result<Setup, ServicesError> {
     let Arguments { concurrency, start_delay, gpus, wait_bound, initial, .. } = *arguments;
     if concurrency == 0 {
         let (option, value) = ("--concurrency", "0".to_owned());
         return Err(ServicesError::Option { option, value, valid: "give at least 1" });
     }
-    let kv_tokens = arguments.kv_tokens.unwrap_or(concurrency.saturating_mul(2048));
+    let kv_tokens = arguments.kv_tokens.unwrap_or_else(|| {
+        let length = mean_length(requests).unwrap_or(1000);
+        concurrency.saturating_mul(length)
+    });
     Ok(Setup {
         concurrency,
         start_delay,
@@ -245,6 +254,15 @@ fn setup(arguments: &Arguments) -> Result<Setup, ServicesError> {
         initial: Replicas(initial),
         kv_tokens: Tokens::whole(kv_tokens),
     })
+}
+
+/// The mean tokens of a request and its answer; `None` if the trace has none.
+fn mean_length(requests: &[Request]) -> Option<u32> {
+    let lengths = requests
+        .iter()
+        .filter_map(|request| Some(u64::from(request.tokens_in?) + u64::from(request.tokens_out?)));
+    let (count, sum) = lengths.fold((0_u64, 0), |(count, sum), length| (count + 1, sum + length));
+    u32::try_from(sum.checked_div(count)?).ok().filter(|mean| *mean > 0)
 }
 
 fn goal(arguments: &Arguments) -> Result<Goal, ServicesError> {

@@ -73,6 +73,8 @@ fn replicas_that_start_are_taken_to_do_nothing_when_more_are_needed() {
     let full = usage(2, 1.0);
     assert_eq!(role(rule(0.5), 5).step(full).wanted, Replicas(5));
     assert_eq!(role(rule(0.3), 5).step(full).wanted, Replicas(7));
+    // Nine at 0.58 and one at 0 are 0.522 each, within the tolerance.
+    assert_eq!(role(rule(0.5), 10).step(usage(9, 0.58)).wanted, Replicas(10));
 }
 
 #[test]
@@ -114,8 +116,5 @@ fn one_replica_stays_while_requests_are_in_flight() {
     let idle = Sample { in_flight, ..usage(1, 0.0) };
     assert_eq!(role.run(600, idle), [1]);
     let sentence = role.step(idle).reason.to_string();
-    assert!(
-        sentence.ends_with("1 replica for 1 requests that are in flight or wait"),
-        "{sentence}"
-    );
+    assert!(sentence.ends_with("1 replica for 1 request in flight or waiting"), "{sentence}");
 }

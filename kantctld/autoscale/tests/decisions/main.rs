@@ -4,6 +4,7 @@ mod bounds;
 mod knative;
 mod kubernetes;
 mod latency;
+mod manual;
 mod properties;
 mod queue;
 mod repeat;

@@ -1,16 +1,16 @@
 //! Properties of every decision, for any rule, load and history.
 
 use crate::role::seconds;
-use autoscale::{Moment, Sample, State, Window, decide};
+use autoscale::{Decision, Moment, Sample, State, Window, decide};
 use common::autoscale::{
-    Fraction, Freeness, Latency, Level, Metric, PerReplica, Policy, Queue, Replicas, RequestRate,
-    Requests, Rule, Tokens, Utilisation,
+    Fraction, Freeness, Latency, LatencyRule, Level, Metric, PerReplica, Policy, Prefill,
+    PrefillPoint, Queue, Replicas, RequestRate, Requests, Rule, TokenRate, Tokens, Utilisation,
 };
 use common::time::Span;
 use proptest::prelude::*;
 
-/// The span of one history.
-const STEPS: u64 = 40;
+/// Decisions in one history.
+const STEPS_MAX: usize = 40;
 
 fn rules() -> impl Strategy<Value = Rule> {
     let per_replica = (1..5000_u64, 1..=1000_u64, 0..200_u64);
@@ -42,7 +42,20 @@ fn rules() -> impl Strategy<Value = Rule> {
     });
     let queue =
         (1..4_u32).prop_map(|step| Rule::Queue(Queue { step: Replicas(step), ..Queue::default() }));
-    prop_oneof![Just(Rule::Fixed), concurrency, rps, utilisation, queue]
+    let latency = (1..50_u32, 0..400_u64).prop_map(|(rate, window)| {
+        let point = PrefillPoint {
+            tokens_in: Tokens::whole(1000),
+            ttft_ms: Latency::whole(200),
+            tokens_per_second: TokenRate::whole(rate * 100),
+        };
+        Rule::Latency(LatencyRule {
+            ttft: Some(Prefill { target_ms: Latency::whole(500), profile: vec![point] }),
+            itl: None,
+            interval_seconds: Span::from_seconds(180),
+            down_stabilisation_seconds: Span::from_seconds(window),
+        })
+    });
+    prop_oneof![Just(Rule::Fixed), concurrency, rps, utilisation, queue, latency]
 }
 
 fn policies() -> impl Strategy<Value = Policy> {
@@ -57,7 +70,15 @@ fn policies() -> impl Strategy<Value = Policy> {
 
 /// The load of a whole role, which its replicas share.
 fn samples() -> impl Strategy<Value = Sample> {
-    (0..40_u32, 0..3_u32, 0..4000_u64, 0..200_000_u64, any::<bool>()).prop_map(
+    let held = prop_oneof![3 => Just(0), 1 => 0..4000_u64];
+    let load = prop_oneof![
+        8 => Just(0),
+        8 => 0..2000_u64,
+        16 => 0..200_000_u64,
+        // A router or an engine that reports nonsense.
+        1 => any::<u64>(),
+    ];
+    (0..40_u32, 0..3_u32, held, load, proptest::bool::weighted(0.8)).prop_map(
         |(ready, silent, held, load, reports)| {
             let value = reports.then_some(load);
             Sample {
@@ -69,8 +90,9 @@ fn samples() -> impl Strategy<Value = Sample> {
                 waiting: value.map(|load| Requests(load / 4)),
                 kv_usage: value.map(|load| Fraction((load / 8).min(u64::from(ready) * 1000))),
                 tokens_in: Some(Tokens::whole(1000)),
+                tokens_out: Some(Tokens::whole(200)),
                 ttft: Some(Latency::whole(100)),
-                freeness: value.map(|load| Freeness(200_000 - load as i64)),
+                freeness: value.map(|load| Freeness(200_000_i64.wrapping_sub(load as i64))),
                 ..Sample::default()
             }
         },
@@ -81,7 +103,8 @@ fn samples() -> impl Strategy<Value = Sample> {
 type Step = (u64, Sample);
 
 fn histories() -> impl Strategy<Value = Vec<Step>> {
-    proptest::collection::vec((1..30_u64, samples()), 1..STEPS as usize)
+    // Longer pauses than a stable window end a burst.
+    proptest::collection::vec((1..90_u64, samples()), 1..STEPS_MAX)
 }
 
 /// What holds before each decision, and the decision's number before the bounds.
@@ -111,7 +134,7 @@ struct Checked<'a> {
     current: Replicas,
     state: &'a State,
     moment: Moment,
-    decision: &'a autoscale::Decision,
+    decision: &'a Decision,
 }
 
 impl Checked<'_> {
@@ -193,6 +216,15 @@ proptest! {
             let last = step.window.samples().next_back();
             let is_held = last.is_some_and(|last| !last.held.is_zero());
             assert!(!is_held || !step.decision.wanted.is_zero());
+        });
+    }
+
+    #[test]
+    fn a_decision_is_read_as_it_was_written(policy in policies(), history in histories()) {
+        play(&policy, &history, |step| {
+            let packed = rmp_serde::to_vec_named(step.decision).unwrap();
+            let read: Decision = rmp_serde::from_slice(&packed).unwrap();
+            assert_eq!(read, *step.decision);
         });
     }
 

@@ -36,7 +36,7 @@ fn each_signal_alone_adds_a_replica() {
             engines(4, Some(30), 0.7, 0.0),
             4,
             "mean freeness 30, KV cache 70 % full, 0 requests waiting for each replica, within the \
-             band, over 5 s: 4 replicas",
+             band, over 60 s: 4 replicas",
         ),
     ] {
         let decision = role(4).step(sample);
@@ -52,10 +52,21 @@ fn all_signals_must_allow_the_removal_of_a_replica() {
         (engines(4, Some(60), 0.4, 0.1), 4),
         (engines(4, Some(61), 0.5, 0.1), 4),
         (engines(4, Some(61), 0.4, 0.2), 4),
-        (engines(2, Some(900), 0.46, 0.0), 2),
+        (engines(2, Some(900), 0.34, 0.0), 1),
+        (engines(2, Some(900), 0.36, 0.0), 2),
     ] {
         assert_eq!(role(sample.ready.0).step(sample).wanted.0, wanted, "{sample:?}");
     }
+}
+
+#[test]
+fn a_short_calm_removes_no_replica() {
+    let mut role = role(4);
+    role.step(engines(4, None, 0.8, 0.0));
+    role.now = 58;
+    assert_eq!(role.step(engines(4, None, 0.3, 0.0)).wanted, Replicas(4), "0.55 in the mean");
+    role.now = 60;
+    assert_eq!(role.step(engines(4, None, 0.3, 0.0)).wanted, Replicas(3));
 }
 
 #[test]

@@ -13,6 +13,7 @@ use trace::{Request, write_requests};
 pub struct Study {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
+    pub setup: Setup,
     pub outcomes: Vec<Outcome>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tuned: Option<TunedPolicy>,
@@ -38,7 +39,7 @@ pub struct TunedPolicy {
 /// Policies that cannot be read or tuned, and a trace that cannot be written.
 pub fn study(
     arguments: &Arguments,
-    setup: &Setup,
+    setup: Setup,
     goal: Goal,
     requests: &[Request],
     seed: Option<u64>,
@@ -46,17 +47,17 @@ pub fn study(
     if let Some(file) = &arguments.write_trace {
         write(file, &write_requests(requests))?;
     }
-    let choices = choices(arguments, setup, requests)?;
+    let choices = choices(arguments, &setup, requests)?;
     let last = requests.last().map_or(Span(0), |request| request.arrival);
     let measured_from = if arguments.tune { Span(last.0 / 2) } else { Span(0) };
     let replayed = |name: &str, policy: &Policy| {
-        replay(&Plan { requests, setup, name, policy, measured_from })
+        replay(&Plan { requests, setup: &setup, name, policy, measured_from })
     };
     let mut outcomes: Vec<Outcome> =
         choices.iter().map(|choice| replayed(&choice.name, &choice.policy)).collect();
     let mut tuned = None;
     if let Some(Choice { name, policy }) = choices.first().filter(|_| arguments.tune) {
-        let chosen = tune(&Tuning { requests, setup, policy, split: measured_from, goal })?;
+        let chosen = tune(&Tuning { requests, setup: &setup, policy, split: measured_from, goal })?;
         outcomes.push(replayed(&format!("{name} tuned"), &chosen.policy));
         tuned = Some(TunedPolicy {
             policy: name.clone(),
@@ -67,6 +68,6 @@ pub fn study(
         });
     }
     let max = Replicas(arguments.max.max(1));
-    outcomes.push(least_fixed(requests, setup, goal, max, measured_from));
-    Ok(Study { seed, outcomes, tuned })
+    outcomes.push(least_fixed(requests, &setup, goal, max, measured_from));
+    Ok(Study { seed, setup, outcomes, tuned })
 }

@@ -57,7 +57,7 @@ fn json_has_the_setup_and_every_figure() {
     let decisions = files.path("decisions.jsonl");
     let printed = services(&[&files.trace(), "--json", "--decisions", &decisions]).unwrap();
     let value: serde_json::Value = serde_json::from_str(&printed).unwrap();
-    assert_eq!(value["setup"]["concurrency"], 8);
+    assert_eq!(value["studies"][0]["setup"]["concurrency"], 8);
     let kpa = &value["studies"][0]["outcomes"][0];
     assert_eq!((&kpa["policy"], &kpa["requests"]), (&"kpa".into(), &3600.into()));
     let lines = std::fs::read_to_string(decisions).unwrap();

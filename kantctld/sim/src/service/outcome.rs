@@ -38,6 +38,7 @@ pub struct Outcome {
     pub changes: usize,
     /// Replicas that were started.
     pub starts: usize,
+    /// The most replicas that were wanted.
     pub replicas_max: Replicas,
     /// For a file of decisions; not part of the metrics.
     #[serde(skip)]
@@ -50,6 +51,7 @@ pub struct Tally {
     pub waits: Vec<Span>,
     pub service: Span,
     pub steps: Vec<Step>,
+    pub replicas_max: Replicas,
 }
 
 impl Tally {
@@ -61,7 +63,7 @@ impl Tally {
         lifetimes: impl Iterator<Item = Lifetime>,
         from: Time,
     ) -> Outcome {
-        let Self { mut waits, service, steps } = self;
+        let Self { mut waits, service, steps, replicas_max } = self;
         waits.sort_unstable();
         let requests = waits.len();
         let misses = waits.iter().filter(|wait| **wait > setup.wait_bound).count();
@@ -80,7 +82,7 @@ impl Tally {
             busy_fraction: part(service.0 as f64, lived as f64 * f64::from(setup.concurrency)),
             changes: steps.len(),
             starts: up.sum(),
-            replicas_max: steps.iter().map(|step| step.from.max(step.to)).max().unwrap_or_default(),
+            replicas_max,
             steps,
         }
     }
@@ -113,7 +115,8 @@ mod tests {
         ];
         let waits = [0, 6, 0, 2].map(Span::from_seconds).to_vec();
         let step = Step { at: Span(0), from: Replicas(1), to: Replicas(3), reason: String::new() };
-        let tally = Tally { waits, service: Span::from_minutes(96), steps: vec![step] };
+        let service = Span::from_minutes(96);
+        let tally = Tally { waits, service, steps: vec![step], replicas_max: Replicas(3) };
         let outcome = tally.outcome("fixed", &Setup::default(), lifetimes.into_iter(), at(3600));
         assert_eq!((outcome.requests, outcome.misses), (4, 1));
         assert_eq!((outcome.wait_mean_seconds, outcome.wait_p99_seconds), (2.0, 6.0));

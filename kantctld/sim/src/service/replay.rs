@@ -206,6 +206,10 @@ impl<'a> Run<'a> {
         let decision = decide(policy, &self.window, self.wanted, &self.state, now);
         self.state = decision.state;
         let (from, to) = (self.wanted, decision.wanted);
+        let at = self.now.since(BEGIN);
+        if at >= self.plan.measured_from {
+            self.tally.replicas_max = self.tally.replicas_max.max(to);
+        }
         if from == to {
             return;
         }
@@ -214,7 +218,6 @@ impl<'a> Run<'a> {
             let delay = started.ready_at.since(self.now);
             self.schedule(delay, Event::Ready(started.replica));
         }
-        let at = self.now.since(BEGIN);
         if at >= self.plan.measured_from {
             let reason = decision.reason.to_string();
             self.tally.steps.push(Step { at, from, to, reason });
