@@ -50,11 +50,11 @@ pub async fn attempt(
     if !request.headers().contains_key(HOST) {
         set_host(&mut request, lease);
     }
-    let id = lease.endpoint().id.clone();
+    let endpoint = lease.endpoint().clone();
     let (upstream, was_reused) = match lease.connect(manner.reuse, manner.limits).await {
         Ok(connected) => connected,
         Err(error) => {
-            let message = format!("failed to connect to the replica {id}: {error}");
+            let message = format!("failed to connect to the replica {}: {error}", endpoint.id);
             let refusal = Refusal::new(ErrorKind::Connect, StatusCode::BAD_GATEWAY, message);
             let request = Some(request);
             return Err(Failure { request, is_fault: true, was_reused: false, refusal });
@@ -64,11 +64,11 @@ pub async fn attempt(
     match within(upstream.send(request), manner.progress, manner.limits).await {
         Some(Ok(response)) => Ok(response),
         Some(Err(error)) => {
-            let failure = failure_of(&id, error, again);
+            let failure = failure_of(&endpoint.id, error, again);
             Err(Failure { was_reused, ..failure })
         }
         None => {
-            let seconds = manner.limits.answer.as_secs();
+            let (id, seconds) = (&endpoint.id, manner.limits.answer.as_secs());
             let message = format!("the replica {id} did not begin its answer within {seconds} s");
             let status = StatusCode::GATEWAY_TIMEOUT;
             let refusal = Refusal::new(ErrorKind::AnswerTimeout, status, message);

@@ -2,6 +2,7 @@
 //! the next request, or to read its answer.
 
 use crate::client_watch::ClientWatch;
+use crate::socket;
 use hyper::body::Bytes;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -143,7 +144,7 @@ impl AsyncWrite for ClientIo {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        let written = socket::poll_write_slices(&mut self.stream, cx, bufs);
         self.note_write(cx, written)
     }
 

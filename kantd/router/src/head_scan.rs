@@ -1,6 +1,9 @@
 //! A look at the bytes of a request's header, for what the HTTP library removes before we see it:
 //! a `Content-Length` beside a `Transfer-Encoding`, by which a request is smuggled past a proxy
 //! that reads the one to a server that reads the other.
+//! The router is safe without it, as it frames each request again and the library ends such a
+//! connection; but a client that sends both has no good reason. Of several requests that arrive in
+//! one piece, only the first is looked at.
 //! Source: RFC 9112, sections 6.1 and 11.2.
 
 /// The longer of the two names, with the colon.

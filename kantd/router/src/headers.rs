@@ -36,7 +36,8 @@ pub fn remove_hop_by_hop(headers: &mut HeaderMap) {
             .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
             .filter_map(|name| HeaderName::from_bytes(name.trim_ascii()).ok())
             .collect();
-        for name in named {
+        // Each request needs its host, whatever the client says.
+        for name in named.iter().filter(|name| **name != HOST) {
             headers.remove(name);
         }
         headers.remove(CONNECTION);
@@ -46,13 +47,18 @@ pub fn remove_hop_by_hop(headers: &mut HeaderMap) {
     }
 }
 
-/// The protocol that a request or an answer 101 switches to.
+/// The protocol that a request or an answer 101 switches to. HTTP/2 does not count: it is spoken
+/// without an upgrade, and requests in a tunnel would not be seen as such.
 pub fn upgrade_protocol(headers: &HeaderMap) -> Option<HeaderValue> {
     let has_token = headers.get_all(CONNECTION).iter().any(|value| {
         let mut tokens = value.as_bytes().split(|byte| *byte == b',');
         tokens.any(|token| token.trim_ascii().eq_ignore_ascii_case(b"upgrade"))
     });
-    headers.get(UPGRADE).filter(|_| has_token).cloned()
+    let is_http2 = |value: &&HeaderValue| {
+        let mut names = value.as_bytes().split(|byte| *byte == b',');
+        names.any(|name| name.trim_ascii().to_ascii_lowercase().starts_with(b"h2"))
+    };
+    headers.get(UPGRADE).filter(|_| has_token).filter(|value| !is_http2(value)).cloned()
 }
 
 /// Names the protocol to switch to, after the fields of the other connection were removed.

@@ -54,7 +54,7 @@ impl Listener {
     /// From now on, connections belong to this service.
     pub fn set_service(&self, service: Arc<Service>) {
         let before = std::mem::replace(&mut *self.service.write(), service.clone());
-        service.set_address(*before.address().borrow());
+        service.set_address(before.address());
     }
 }
 

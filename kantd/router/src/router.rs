@@ -118,9 +118,7 @@ impl Router {
     /// free.
     #[must_use]
     pub fn address(&self, service: &str) -> Option<SocketAddr> {
-        let service = self.services.get(service)?;
-        let address = *service.address().borrow();
-        address
+        self.services.get(service)?.address()
     }
 
     /// The admin address, unless it is a path.

@@ -24,7 +24,7 @@ pub struct Service {
     ready: Notify,
     closing: watch::Sender<Closing>,
     /// Where clients reach it, once it listens.
-    address: watch::Sender<Option<SocketAddr>>,
+    address: RwLock<Option<SocketAddr>>,
 }
 
 /// What one version of the table says of a service.
@@ -61,7 +61,7 @@ impl Service {
             plan: RwLock::new(Arc::new(plan)),
             ready: Notify::new(),
             closing: watch::Sender::new(Closing::Open),
-            address: watch::Sender::new(None),
+            address: RwLock::new(None),
         }
     }
 
@@ -143,8 +143,17 @@ impl Service {
                 ready.await;
             }
         };
+        let mut closing = self.closing();
         let limit = Duration::from_secs(hold.seconds_max.into());
-        tokio::time::timeout(limit, waiting).await.map_err(|_| ErrorKind::HoldTimeout)
+        tokio::select! {
+            waited = tokio::time::timeout(limit, waiting) => {
+                waited.map_err(|_| ErrorKind::HoldTimeout)
+            }
+            // No replica will come.
+            _ = closing.wait_for(|closing| *closing != Closing::Open) => {
+                Err(ErrorKind::HoldTimeout)
+            }
+        }
     }
 
     /// Notes that a replica did not answer.
@@ -169,12 +178,12 @@ impl Service {
         self.closing.send_replace(closing);
     }
 
-    pub fn address(&self) -> watch::Receiver<Option<SocketAddr>> {
-        self.address.subscribe()
+    pub fn address(&self) -> Option<SocketAddr> {
+        *self.address.read()
     }
 
     pub fn set_address(&self, address: Option<SocketAddr>) {
-        self.address.send_replace(address);
+        *self.address.write() = address;
     }
 }
 

@@ -2,8 +2,11 @@
 
 use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::{KeepAlive, TcpKeepCount, TcpKeepIdle, TcpKeepInterval};
-use std::io;
+use std::io::{self, IoSlice};
 use std::net::SocketAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::io::AsyncWrite as _;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 /// Connections that wait to be accepted: enough for the clients of a service that connect again at
@@ -19,6 +22,18 @@ pub fn tune(stream: &TcpStream) -> io::Result<()> {
     setsockopt(stream, TcpKeepInterval, &10)?;
     setsockopt(stream, TcpKeepCount, &6)?;
     Ok(())
+}
+
+/// Writes slices. The system call for one is cheaper than that for several.
+pub fn poll_write_slices(
+    stream: &mut TcpStream,
+    cx: &mut Context<'_>,
+    slices: &[IoSlice<'_>],
+) -> Poll<io::Result<usize>> {
+    match slices {
+        [one] => Pin::new(stream).poll_write(cx, one),
+        several => Pin::new(stream).poll_write_vectored(cx, several),
+    }
 }
 
 /// Listens at an address of this host.

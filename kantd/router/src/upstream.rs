@@ -201,7 +201,7 @@ impl AsyncWrite for UpstreamIo {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
+        socket::poll_write_slices(&mut self.stream, cx, bufs)
     }
 
     fn is_write_vectored(&self) -> bool {

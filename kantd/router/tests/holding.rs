@@ -63,6 +63,16 @@ async fn a_request_is_held_for_a_limited_time() {
 }
 
 #[tokio::test]
+async fn a_held_request_ends_with_its_service() {
+    let site = Site::start(config(), holding(1, 3600)).await;
+    let mut client = Client::connect(site.addr()).await;
+    let held = tokio::spawn(async move { client.get("/").await });
+    eventually("one is held", || site.load().held == 1).await;
+    site.apply_all(Vec::new()).await;
+    assert_eq!(soon(held).await.unwrap().status(), 503);
+}
+
+#[tokio::test]
 async fn without_a_hold_requests_are_refused_at_once() {
     let site = Site::start(config(), holding(0, 3600)).await;
     let answer = soon(Client::connect(site.addr()).await.get("/")).await;

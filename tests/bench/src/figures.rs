@@ -16,6 +16,14 @@ impl Figures {
         }
     }
 
+    /// Adds a figure without samples, of a program that is not installed.
+    pub fn not_installed(&mut self, what: &str, unit: &'static str) {
+        if self.0.iter().all(|(known, ..)| known != what) {
+            eprintln!("{what}: not installed");
+            self.0.push((what.to_owned(), unit, Vec::new()));
+        }
+    }
+
     /// Adds a duration, in milliseconds.
     pub fn time(&mut self, what: &str, span: Duration) {
         self.add(what, "ms", span.as_secs_f64() * 1000.0);

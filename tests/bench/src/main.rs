@@ -1,5 +1,5 @@
 //! Measurements that need an optimised build, for `cargo xtask bench engine`, `quality`, `raft`,
-//! `scale`, `growth`, `node`, `cli`, `arrays` and `e2e --compare`. They are not tests: nothing here
+//! `scale`, `growth`, `node`, `cli`, `services`, `arrays` and `e2e --compare`. They are not tests: nothing here
 //! passes or fails.
 
 mod figures;
@@ -14,6 +14,7 @@ mod node;
 mod quality;
 mod raft;
 mod scale;
+mod services;
 
 mod cli;
 mod growth;
@@ -45,6 +46,11 @@ enum Command {
     Node(node::Args),
     /// kantctl commands: lists, submissions, arrays
     Cli(cli::Args),
+    /// The router of services, beside nginx and haproxy
+    Services(services::Args),
+    /// A process that `services` starts
+    #[command(hide = true)]
+    ServicesPart(services::PartArgs),
     /// Actions on an array of very many tasks, and their effect on other clients
     Arrays(arrays::Args),
 }
@@ -62,6 +68,8 @@ fn main() -> anyhow::Result<()> {
         Command::Compare(args) => compare::run(&args),
         Command::Node(args) => node::run(&args),
         Command::Cli(args) => cli::run(&args),
+        Command::Services(args) => services::run(&args),
+        Command::ServicesPart(args) => services::run_part(&args),
         Command::Arrays(args) => arrays::run(&args),
     }
 }

@@ -27,7 +27,7 @@ fn prepared(fields: &[(&str, &str)], version: Version, has_token: bool) -> Heade
 fn fields_of_one_connection_are_removed_also_those_that_connection_names() {
     let mut headers = headers(&[
         ("connection", "close, X-Secret"),
-        ("connection", "x-other"),
+        ("connection", "x-other, host"),
         ("x-secret", "1"),
         ("x-other", "1"),
         ("keep-alive", "timeout=5"),
@@ -37,9 +37,10 @@ fn fields_of_one_connection_are_removed_also_those_that_connection_names() {
         ("transfer-encoding", "chunked"),
         ("upgrade", "h2c"),
         ("accept", "*/*"),
+        ("host", "a"),
     ]);
     remove_hop_by_hop(&mut headers);
-    assert_eq!(names(&headers), ["accept"]);
+    assert_eq!(names(&headers), ["accept", "host"]);
 }
 
 #[test]
@@ -100,6 +101,12 @@ fn an_upgrade_needs_both_fields() {
     assert_eq!(upgrade_protocol(&both).unwrap(), "websocket");
     assert_eq!(upgrade_protocol(&headers(&[("upgrade", "websocket")])), None);
     assert_eq!(upgrade_protocol(&headers(&[("connection", "upgrade")])), None);
+    for http2 in ["h2c", "H2C", "websocket, h2c"] {
+        assert_eq!(
+            upgrade_protocol(&headers(&[("connection", "upgrade"), ("upgrade", http2)])),
+            None
+        );
+    }
 }
 
 #[test]
