@@ -102,7 +102,7 @@ impl EndedRun {
     #[must_use]
     pub fn record(&self) -> HistoryRun {
         let JobPart { record, requested } = &*self.job;
-        run_record((record, &self.element, self.key), || requested.clone(), self.over)
+        run_record((record, &self.element, self.key), || *requested, self.over)
     }
 }
 

@@ -17,11 +17,7 @@ const TOPICS: &[(&str, &str, &str)] = &[
         "environment variables of jobs and of kantctl",
         include_str!("help/environment.txt"),
     ),
-    (
-        "services",
-        "programs that answer requests, in replicas",
-        include_str!("help/services.txt"),
-    ),
+    ("services", "programs that answer requests, in replicas", include_str!("help/services.txt")),
     ("slurm", "for users of Slurm", include_str!("help/slurm.txt")),
 ];
 

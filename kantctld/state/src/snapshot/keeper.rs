@@ -3,6 +3,7 @@
 //! can be rebuilt from the state at any time.
 
 mod news;
+mod touched;
 
 pub use news::News;
 
@@ -12,9 +13,10 @@ use crate::state::State;
 use common::id::JobId;
 use common::resource::Request;
 use engine::Snapshot;
-use news::{Aside, Is, JobNews, Touched};
+use news::{Aside, Is, JobNews};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use touched::Touched;
 
 /// A snapshot that is updated from events.
 #[derive(Debug, Clone, Default)]
@@ -65,7 +67,7 @@ impl Keeper {
     /// a copy of the state.
     #[must_use]
     pub fn reads(state: &State, events: &[Event]) -> usize {
-        news::count(state, events)
+        touched::count(state, events)
     }
 
     /// The second half of [`Self::update`], which does not need the state.

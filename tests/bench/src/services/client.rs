@@ -91,7 +91,8 @@ fn send_at(stream: &mut TcpStream, due: Instant) -> anyhow::Result<Duration> {
 }
 
 fn connect(addr: SocketAddr) -> anyhow::Result<TcpStream> {
-    let stream = TcpStream::connect(addr).with_context(|| format!("failed to connect to {addr}"))?;
+    let stream =
+        TcpStream::connect(addr).with_context(|| format!("failed to connect to {addr}"))?;
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(LIMIT))?;
     Ok(stream)
