@@ -3,13 +3,13 @@
 //! loop. A reconnect restores everything that a session holds.
 
 mod questions;
+mod services;
 
 use crate::core::{CommandError, Core};
 use crate::raft::ProposeError;
 use crate::session_registry::{SessionInbox, Wakeup};
 use common::id::NodeName;
-use common::job::ReplicaStatus;
-use common::wire::node::{FromNode, Hello, RouteOrder, ToNode};
+use common::wire::node::{FromNode, Hello, ToNode};
 use lead::{NodeSession, SessionId, session};
 use net::{Channel, ChannelError, ChannelReceiver, ChannelSender};
 use state::Command;
@@ -166,7 +166,7 @@ struct Session {
     down: Down,
     questions: Questions,
     /// The services for a router on the node, if it has one.
-    routes: Option<watch::Receiver<Option<Vec<RouteOrder>>>>,
+    routes: Option<services::Routes>,
 }
 
 impl Session {
@@ -208,13 +208,11 @@ impl Session {
                             return because("too many reports wait for the log");
                         }
                     }
-                    Some(Ok(FromNode::Replicas(statuses))) => self.note_replicas(statuses),
+                    Some(Ok(FromNode::Replicas(statuses))) => {
+                        services::note_replicas(&self.core, self.known.node(), statuses);
+                    }
                     Some(Ok(FromNode::RouterLoad(load))) => {
-                        let now = self.core.now();
-                        let node = self.known.node();
-                        if self.core.autoscaler.write().report(node, load, now) {
-                            self.core.services_changed.notify_one();
-                        }
+                        services::note_load(&self.core, self.known.node(), load);
                     }
                     Some(Ok(FromNode::Output(chunk))) => self.questions.on_output(chunk),
                     Some(Ok(FromNode::Task(news))) => self.questions.on_task(news),
@@ -232,7 +230,7 @@ impl Session {
                     }
                     Some(Wakeup::Replaced) | None => return because("it connected again"),
                 },
-                routes = next_routes(&mut self.routes) => {
+                routes = services::next_routes(&mut self.routes) => {
                     if let Err(error) = self.down.send(&ToNode::Routes(routes)).await {
                         return error.into();
                     }
@@ -245,15 +243,6 @@ impl Session {
                     }
                 }
             }
-        }
-    }
-
-    /// Takes a report on replicas, which is not in the log.
-    fn note_replicas(&self, statuses: Vec<ReplicaStatus>) {
-        let node = self.known.node();
-        let now = self.core.now();
-        if self.core.readiness.write().report(node, statuses, now) {
-            self.core.services_changed.notify_one();
         }
     }
 
@@ -284,20 +273,6 @@ impl Session {
         }
         self.down.close(&reason).await;
     }
-}
-
-/// The services for a router once they have changed; never returns for a node without one.
-async fn next_routes(
-    routes: &mut Option<watch::Receiver<Option<Vec<RouteOrder>>>>,
-) -> Vec<RouteOrder> {
-    let Some(routes) = routes else { return std::future::pending().await };
-    // An error means that the controller stops.
-    while routes.changed().await.is_ok() {
-        if let Some(routes) = routes.borrow_and_update().clone() {
-            return routes;
-        }
-    }
-    std::future::pending().await
 }
 
 /// Proposes a node's reports in order; returns why it stopped.

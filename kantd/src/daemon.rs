@@ -3,6 +3,7 @@
 //! Stopping kantd stops no job: supervisors are separate processes, and the next kantd adopts them.
 
 use crate::accounting;
+use crate::cgroup::CgroupParent;
 use crate::config::Settings;
 use crate::container_support::Offer;
 use crate::gpu::numbers::NumbersError;
@@ -11,7 +12,7 @@ use crate::node_probe::{NodeProbe, NodeProbeError, probe_node};
 use crate::node_runtime::NodeRuntime;
 use crate::notify;
 use crate::probes::Prober;
-use crate::routes;
+use crate::routes::{self, RouterChannels};
 use crate::runner::Executor;
 use crate::session::{NodeInfo, SessionTiming};
 use crate::spool::{Spool, SpoolError};
@@ -24,7 +25,6 @@ use common::wire::node::{LaunchOrder, Resized};
 use net::{ClusterKey, Endpoint, Identity, IdentityError, KeyError, ListenError, LocalListener};
 use std::collections::BTreeMap;
 use std::io;
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -78,25 +78,13 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     let NodeProbe { inventory, cgroup, containers, private_dirs, mut gpu_numbers, symptoms } =
         spawn_blocking(move || probe_node(&probed)).await.map_err(|_| DaemonError::PartEnded)??;
     gpu_numbers.keep()?;
-    let (steps, changes) = Steps::open(StepsSettings {
-        spool: settings.spool.clone(),
-        node: settings.name.clone(),
-        cgroup: cgroup.clone(),
-        allow_root: settings.allow_root_jobs,
-        rules: step_rules(&settings, private_dirs, containers),
-        program: StepsSettings::own_program(),
-        starts: StartLimits::default(),
-        ports: settings.service_ports.clone(),
-    })
-    .await?;
+    let rules = step_rules(&settings, private_dirs, containers);
+    let (steps, changes) = Steps::open(steps_settings(&settings, &cgroup, rules)).await?;
     let listener = settings.socket.as_deref().map(listen).transpose()?;
     log_start(&settings, &key, &inventory, &steps);
 
-    let routes_file = routes_file(&settings);
-    let router_socket = routes::socket(&settings.spool);
-    let (published_load, load) = watch::channel(None);
-    let (order_routes, ordered) = watch::channel(Vec::new());
-    let routes = settings.router.is_some().then_some(order_routes);
+    let (RouterChannels { load, routes }, serve_router) =
+        routes::connect(&settings.spool, settings.router);
     let (published_replicas, replicas) = watch::channel(BTreeMap::new());
     let endpoint = |addr: &String| Endpoint::Tls { addr: addr.clone(), identity: identity.clone() };
     let (watch, health) = health::watch(Watched {
@@ -133,10 +121,7 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     };
     let mut running = parts.start(StepExecutor { steps, gpus }, prober, held, changes, listener);
     running.spawn(accounting);
-    if let Some((file, bind)) = routes_file {
-        running.spawn(routes::write(ordered, file, bind));
-        running.spawn(routes::watch_load(router_socket, published_load));
-    }
+    running.spawn(serve_router);
     running.spawn(watch);
     notify::ready();
     tokio::select! {
@@ -150,9 +135,17 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     Ok(())
 }
 
-/// The file of the router on this node, and the address on which it listens, if there is one.
-fn routes_file(settings: &Settings) -> Option<(PathBuf, IpAddr)> {
-    Some((routes::file(&settings.spool), settings.router?))
+fn steps_settings(settings: &Settings, cgroup: &CgroupParent, rules: StepRules) -> StepsSettings {
+    StepsSettings {
+        spool: settings.spool.clone(),
+        node: settings.name.clone(),
+        cgroup: cgroup.clone(),
+        allow_root: settings.allow_root_jobs,
+        rules,
+        program: StepsSettings::own_program(),
+        starts: StartLimits::default(),
+        ports: settings.service_ports.clone(),
+    }
 }
 
 /// The node's settings for all its steps.

@@ -40,7 +40,8 @@ enum Command {
     /// tests, demos and dry runs.
     Emulate(emulate::EmulateArgs),
     /// Route requests to the services of the cluster, on the address `router` of the
-    /// configuration. kantd on this node tells it where the replicas are.
+    /// configuration. kantd on this node writes the file from which it knows where the
+    /// replicas are.
     Router,
     /// Supervise one step. Started by kantd.
     #[command(hide = true)]

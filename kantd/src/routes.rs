@@ -52,9 +52,34 @@ pub fn start_router(spool: &Path) -> Result<Router, RouterError> {
     Router::follow_file(Config { admin, ..Config::default() }, file(spool))
 }
 
+/// The ends of a session for the router on this node.
+pub struct RouterChannels {
+    /// The load of the services.
+    pub load: watch::Receiver<Option<RouterLoad>>,
+    /// Takes the services; `None` if no router runs here.
+    pub routes: Option<watch::Sender<Vec<RouteOrder>>>,
+}
+
+/// The channels for the router of this spool, which listens on this address, and the work that
+/// connects them with its file and its socket. The work never ends.
+pub fn connect(
+    spool: &Path,
+    router: Option<IpAddr>,
+) -> (RouterChannels, impl Future<Output = ()> + Send + 'static) {
+    let (published, load) = watch::channel(None);
+    let (order, ordered) = watch::channel(Vec::new());
+    let (file, socket) = (file(spool), socket(spool));
+    let work = async move {
+        let Some(bind) = router else { return std::future::pending().await };
+        tokio::join!(write(ordered, file, bind), watch_load(socket, published));
+    };
+    let routes = router.is_some().then_some(order);
+    (RouterChannels { load, routes }, work)
+}
+
 /// Asks the router for the load of the services, again and again, and publishes it. A router that
 /// does not answer is not reported.
-pub async fn watch_load(socket: PathBuf, published: watch::Sender<Option<RouterLoad>>) {
+async fn watch_load(socket: PathBuf, published: watch::Sender<Option<RouterLoad>>) {
     loop {
         let load = timeout(LOAD_LIMIT, ask_load(&socket)).await.ok().and_then(Result::ok);
         if load.is_some() {
@@ -86,7 +111,7 @@ async fn ask_load(socket: &Path) -> anyhow::Result<RouterLoad> {
 
 /// Writes the table whenever the services change. Nothing is written before the first order, so
 /// that a router goes on with what it has.
-pub async fn write(mut ordered: watch::Receiver<Vec<RouteOrder>>, file: PathBuf, bind: IpAddr) {
+async fn write(mut ordered: watch::Receiver<Vec<RouteOrder>>, file: PathBuf, bind: IpAddr) {
     let (mut version, mut known) = (last_version(&file), BTreeMap::new());
     while ordered.changed().await.is_ok() {
         let orders = ordered.borrow_and_update().clone();

@@ -2,6 +2,7 @@
 //! steps, then every change, and passes messages on to the runner. A lost connection affects no
 //! job.
 
+mod reports;
 mod rotation;
 
 use crate::health::Findings;
@@ -11,7 +12,6 @@ use crate::runner::RunnerMessage;
 use crate::step::{Steps, expire_leases};
 use common::causes::with_causes;
 use common::id::NodeName;
-use common::job::ReplicaStatus;
 use common::node::Inventory;
 use common::service::load::RouterLoad;
 use common::wire::node::{FromNode, Hello, NODE_PATH, NODE_PROTOCOL, RouteOrder, ToNode};
@@ -20,6 +20,7 @@ use net::{
     connect_channel,
 };
 use node::Observed;
+use reports::{report, report_health, report_load, report_replicas};
 use rotation::{ControllerRotation, Ending};
 use std::sync::Arc;
 use std::time::Duration;
@@ -264,78 +265,5 @@ fn ending(error: SessionError) -> Ending {
         SessionError::Refused(_) => Ending::Refused,
         SessionError::NotLeader(leader) => Ending::NotLeader(leader),
         _ => Ending::Broken,
-    }
-}
-
-/// Sends the findings, once they are known and whenever they change.
-async fn report_health(mut health: Findings, sender: ChannelSender<FromNode>) -> SessionError {
-    health.mark_changed();
-    loop {
-        if health.changed().await.is_err() {
-            // Health checks are off, which does not end the session.
-            return std::future::pending().await;
-        }
-        let now = health.borrow_and_update().clone();
-        let Some(findings) = now else { continue };
-        if sender.send(&FromNode::Health(findings)).await.is_err() {
-            return std::future::pending().await;
-        }
-    }
-}
-
-/// Sends each load that the router on this node reports.
-async fn report_load(
-    mut load: watch::Receiver<Option<RouterLoad>>,
-    sender: ChannelSender<FromNode>,
-) -> SessionError {
-    while load.changed().await.is_ok() {
-        let now = load.borrow_and_update().clone();
-        let Some(now) = now else { continue };
-        if sender.send(&FromNode::RouterLoad(now)).await.is_err() {
-            break;
-        }
-    }
-    // No router runs here, or the receiving half returns the reason.
-    std::future::pending().await
-}
-
-/// Sends the state of all replicas, and then whatever changes.
-async fn report_replicas(
-    mut replicas: watch::Receiver<ReplicaStatuses>,
-    sender: ChannelSender<FromNode>,
-) -> SessionError {
-    let mut reported = ReplicaStatuses::new();
-    loop {
-        let now = replicas.borrow_and_update().clone();
-        let is_news = |status: &&ReplicaStatus| reported.get(&status.id) != Some(*status);
-        let news: Vec<ReplicaStatus> = now.values().filter(is_news).cloned().collect();
-        if !news.is_empty() && sender.send(&FromNode::Replicas(news)).await.is_err() {
-            return std::future::pending().await;
-        }
-        reported = now;
-        if replicas.changed().await.is_err() {
-            // An emulated node has no probes, which does not end the session.
-            return std::future::pending().await;
-        }
-    }
-}
-
-/// Sends the changes since `reported`, whenever there are any.
-async fn report(
-    mut observed: watch::Receiver<Observed>,
-    mut reported: Observed,
-    sender: ChannelSender<FromNode>,
-) -> SessionError {
-    loop {
-        let now = observed.borrow_and_update().clone();
-        let changes = now.changes_since(&reported);
-        if !changes.is_empty() && sender.send(&FromNode::Report(changes)).await.is_err() {
-            // The receiving half returns the reason.
-            return std::future::pending().await;
-        }
-        reported = now;
-        if observed.changed().await.is_err() {
-            return SessionError::RunnerGone;
-        }
     }
 }

@@ -1,5 +1,4 @@
-//! A replica: what a job is told of the service that it belongs to, and what its node reports of
-//! it.
+//! A replica: what a job knows of its service, and what its node reports of it.
 
 use super::probe::Probes;
 use crate::id::{AttemptId, Ordinal, PortName, Revision, RoleName, ServiceName};
@@ -14,7 +13,7 @@ pub struct Replica {
     pub role: RoleName,
     pub revision: Revision,
     pub ordinal: Ordinal,
-    /// The node gives it one port for each, and tells it the numbers in its environment.
+    /// The node gives it one port for each, whose number is in its environment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<PortName>,
     #[serde(default)]

@@ -33,7 +33,7 @@
 //! | POST /v1/reservations/{name}/update, /delete | `ReservationPatch`, `()` |
 //! | GET, POST /v1/services | -, `DeployRequest` -> `ServiceList`, `DeployAnswer` |
 //! | GET /v1/services/{name} | -> `ServiceList`: one service, with its events |
-//! | POST /v1/services/{name}/scale, /rollback | `ScaleRequest`, `RollbackRequest` -> `ServiceList` |
+//! | POST /v1/services/{name}/scale, /rollback | `ScaleRequest`, `RollbackRequest` -> .. |
 //! | POST /v1/services/{name}/{pause,resume,promote,stop} | `()` -> `ServiceList` |
 //! | GET /v1/services/{name}/endpoints | -> targets as Prometheus' http_sd reads them |
 //! | GET /v1/queues, /v1/accounts | -> `QueueList`, `AccountList`, which includes the QoS |

@@ -1,7 +1,7 @@
 //! Events as lines of text, for people and for tests that compare timelines.
 
 use crate::timeline::{self, user_phrase};
-use common::id::{ReservationName, Uid};
+use common::id::{AttemptId, ReservationName, Uid};
 use common::job::EndCause;
 use common::time::Time;
 use state::Event;
@@ -65,12 +65,7 @@ impl fmt::Display for Line<'_> {
             Event::RoundEntryRefused { id, reason } => {
                 write!(f, "job {}: refused in a round: {reason}", id.key)
             }
-            Event::JobGrowth { id, news: Growth::MayGrow } => {
-                write!(f, "job {}: takes more nodes", id.key)
-            }
-            Event::JobGrowth { id, news: Growth::Ready { .. } } => {
-                write!(f, "job {}: its additional nodes are ready", id.key)
-            }
+            Event::JobGrowth { id, news } => growth(f, *id, news),
             Event::DependencyMoved { key } => write!(f, "job {key}: its dependencies changed"),
             Event::JobForgotten { job } => write!(f, "job {job}: forgotten"),
             Event::NodeRegistered { name } => write!(f, "node {name}: connected"),
@@ -86,10 +81,7 @@ impl fmt::Display for Line<'_> {
             Event::ReservationChanged { name, by } => reservation(f, name, "changed", *by),
             Event::ReservationDeleted { name, by } => reservation(f, name, "deleted", *by),
             Event::ReservationExpired { name } => write!(f, "reservation {name}: expired"),
-            Event::ServiceChanged { name, revision } => {
-                write!(f, "service {name}: changed, revision {revision}")
-            }
-            Event::ServiceRemoved { name } => write!(f, "service {name}: removed"),
+            Event::ServiceChanged { .. } | Event::ServiceRemoved { .. } => service(f, self.0),
             Event::ControllerInvited { by, until } => invited(f, *by, *until),
             Event::InvitationUsed { by, address } => joins(f, *by, address),
             Event::SubmitRefused { place, refusal } => {
@@ -107,7 +99,6 @@ impl fmt::Display for Line<'_> {
             | Event::JobResumed { .. }
             | Event::JobSaved { .. }
             | Event::JobResized { .. }
-            | Event::JobGrowth { .. }
             | Event::JobEnded { .. }
             | Event::JobPreempts { .. }
             | Event::JobEndChanged { .. }
@@ -122,6 +113,25 @@ impl fmt::Display for Line<'_> {
 /// Omits root, which also stands for the controller; the controller's reason says what it saw.
 fn drained_by(by: Uid) -> String {
     if by == Uid(0) { String::new() } else { format!(" by {}", user_phrase(by)) }
+}
+
+fn growth(f: &mut fmt::Formatter<'_>, id: AttemptId, news: &Growth) -> fmt::Result {
+    match news {
+        Growth::MayGrow => write!(f, "job {}: takes more nodes", id.key),
+        Growth::Ready { .. } => write!(f, "job {}: its additional nodes are ready", id.key),
+        // It has a line in the timeline.
+        _ => Ok(()),
+    }
+}
+
+fn service(f: &mut fmt::Formatter<'_>, event: &Event) -> fmt::Result {
+    match event {
+        Event::ServiceChanged { name, revision } => {
+            write!(f, "service {name}: changed, revision {revision}")
+        }
+        Event::ServiceRemoved { name } => write!(f, "service {name}: removed"),
+        _ => Ok(()),
+    }
 }
 
 fn reservation(

@@ -19,7 +19,7 @@ const DECIDE_PAUSE_MIN: Duration = Duration::from_millis(400);
 /// The pause after commands that the log did not accept.
 const FAILED_PAUSE: Duration = Duration::from_millis(500);
 
-/// How long a new leader waits for the reports on replicas before it tells routers what it knows.
+/// How long a new leader waits for the reports on replicas before it sends routers what it knows.
 const REPORTS_MAX: Duration = Duration::from_secs(15);
 
 /// Forgets what nodes reported to an earlier term; to be called before nodes connect.
@@ -42,7 +42,7 @@ pub async fn run(core: &Core) -> Infallible {
             readiness.prune(&state);
             (services::look(&state, &readiness, now), services::routes(&state, &readiness))
         };
-        // A new leader first hears from the nodes: routers go on with what they have.
+        // Until the nodes have reported to a new leader, routers go on with what they have.
         let is_known = routes.is_complete || begun.elapsed() >= REPORTS_MAX;
         core.routes.send_if_modified(|before| {
             let is_news = is_known && before.as_ref() != Some(&routes.orders);

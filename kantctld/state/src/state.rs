@@ -3,6 +3,8 @@
 //! for indexes, which are not stored.
 
 mod indexes;
+mod invitations;
+mod services;
 
 use crate::blobs::Blobs;
 use crate::command::Settings;
@@ -243,22 +245,6 @@ impl State {
         self.reservations.values()
     }
 
-    #[must_use]
-    pub fn service(&self, name: &ServiceName) -> Option<&Service> {
-        self.services.get(name)
-    }
-
-    /// All services, by name.
-    pub fn services(&self) -> impl Iterator<Item = &Service> {
-        self.services.values()
-    }
-
-    /// The unfinished replicas of a service, in the order in which they were submitted.
-    pub fn replicas_of(&self, name: &ServiceName) -> impl Iterator<Item = &Record> {
-        let jobs = self.replicas.get(name).into_iter().flatten();
-        jobs.filter_map(|job| self.job(*job))
-    }
-
     /// The usage charged for released shares. The usage of current allocations is in
     /// [`crate::charging::running_usage`].
     #[must_use]
@@ -271,23 +257,6 @@ impl State {
     #[must_use]
     pub const fn queue_usage(&self) -> &QueueUsages {
         &self.queue_usage
-    }
-
-    /// The invitation with this hash of the secret; `None` if it has expired.
-    #[must_use]
-    pub fn invitation(&self, hash: &str) -> Option<&Invitation> {
-        self.invitations.get(hash).filter(|invitation| invitation.until > self.now)
-    }
-
-    /// Removes all invitations. For a state restored from a backup, after which some may have been
-    /// used.
-    pub fn close_invitations(&mut self) {
-        self.invitations.clear();
-    }
-
-    /// All invitations. An expired one may remain for up to a minute.
-    pub fn invitations(&self) -> impl Iterator<Item = &Invitation> {
-        self.invitations.values()
     }
 
     pub(crate) fn element_mut(&mut self, key: JobKey) -> Option<&mut Element> {

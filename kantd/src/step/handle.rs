@@ -1,6 +1,8 @@
 //! All steps of this node, as the rest of kantd uses them. Every method returns at once and is
 //! idempotent; requests for unknown steps are ignored. Supervisors outlive this.
 
+mod requests;
+
 use super::dir::{self, StepDir};
 use super::driver::{StepDriver, StepOrigin};
 use super::job_size;
@@ -8,8 +10,6 @@ use super::journal;
 use super::launch_fault::LaunchFault;
 use super::leases::Leases;
 use super::ledger_service::LedgerService;
-use super::liveness::Liveness;
-use super::overuse::GpuOveruse;
 use super::program_requests::WATCHES_MAX;
 use super::recovery;
 use super::registry::{StepRegistry, StepRequest};
@@ -19,7 +19,6 @@ use crate::cgroup::CgroupParent;
 use common::gpu::Gpu;
 use common::id::{AttemptId, NodeName};
 use common::sync::Mutex;
-use common::time::Span;
 use common::wire::node::{LaunchOrder, Resized, StepPhase, StepStatus};
 use std::io;
 use std::ops::RangeInclusive;
@@ -216,26 +215,6 @@ impl Steps {
         }
     }
 
-    /// Runs a step as soon as it is ready.
-    pub fn go(&self, id: AttemptId) {
-        self.registry.send(id, StepRequest::Go);
-    }
-
-    /// Suspends a step's processes and its time limit.
-    pub fn suspend(&self, id: AttemptId) {
-        self.registry.send(id, StepRequest::Suspend);
-    }
-
-    /// Resumes a suspended step.
-    pub fn resume(&self, id: AttemptId) {
-        self.registry.send(id, StepRequest::Resume);
-    }
-
-    /// Sets a step's time limit, counted from its first process.
-    pub fn limit(&self, id: AttemptId, limit: Span) {
-        self.registry.send(id, StepRequest::Limit(limit));
-    }
-
     /// Applies the new size of a step's job. Only inside a tokio runtime.
     pub fn resize(&self, id: AttemptId, resized: Resized) {
         if self.registry.phase(id).is_none() {
@@ -253,30 +232,10 @@ impl Steps {
         });
     }
 
-    /// Ends a step: SIGTERM, then SIGKILL after the grace period.
-    pub fn stop(&self, id: AttemptId) {
-        self.registry.send(id, StepRequest::Stop);
-    }
-
-    /// Ends a step because it uses more of a GPU's memory than its share.
-    pub fn end_for_overuse(&self, id: AttemptId, overuse: GpuOveruse) {
-        self.registry.send(id, StepRequest::Overuse(overuse));
-    }
-
-    /// Ends a replica of a service, which is not live.
-    pub fn end_not_live(&self, id: AttemptId, why: Liveness) {
-        self.registry.send(id, StepRequest::NotLive(why));
-    }
-
     /// The replicas of services among the steps, on the first node of each.
     #[must_use]
     pub fn replicas(&self) -> &Replicas {
         &self.replicas
-    }
-
-    /// Forgets a step that has ended; other steps are kept.
-    pub fn forget(&self, id: AttemptId) {
-        self.registry.send(id, StepRequest::Forget);
     }
 
     pub(super) fn start_limits(&self) -> StartLimits {

@@ -1,5 +1,5 @@
-//! Why a replica of a service is ended although nobody asked for it: probes found that it does not
-//! work. Probes find it, and the supervisor ends the step.
+//! Why a replica of a service is ended although no user requested it: probes found that it does
+//! not work. Probes find it, and the supervisor ends the step.
 
 use common::job::{Probe, Replica};
 use common::time::Span;

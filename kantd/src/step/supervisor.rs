@@ -11,6 +11,7 @@ mod programs;
 mod resize;
 mod run;
 mod signals;
+mod stage;
 mod usage;
 mod warn;
 
@@ -25,13 +26,11 @@ use super::hook::Hook;
 use super::journal::{Event, Journal};
 use super::liveness::Liveness;
 use super::overuse::GpuOveruse;
-use super::prepare::{Preparation, Prepared};
 use super::private_dirs::Entered;
 use super::spec::{StepSpec, TaskPlace};
 use super::task::{self, SoftLimit};
 use crate::cgroup::Cgroup;
 use crate::clock;
-use clean::Cleanup;
 use common::job::{ExitStatus, ResizeSignal};
 use common::time::Time;
 use common::wire::node::StepPhase;
@@ -45,6 +44,7 @@ use nix::sys::signalfd::SignalFd;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 use programs::Programs;
+use stage::Stage;
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -77,30 +77,6 @@ struct Task {
     /// Until the program is executed.
     report: Option<File>,
     exit: Option<ExitStatus>,
-}
-
-/// The stage of the step. Each iteration of the loop advances it.
-enum Stage {
-    Prolog,
-    /// A child looks the user up and opens the files.
-    Preparing(Preparation),
-    Ready(Prepared),
-    /// Not all processes have executed their program yet.
-    Starting,
-    Running,
-    /// A replica that is to end gets no new requests, and answers those that it has until `until`.
-    Draining {
-        end: EndReason,
-        until: Instant,
-    },
-    /// The processes have SIGTERM, and get SIGKILL at `kill_at`.
-    Ending {
-        end: EndReason,
-        kill_at: Instant,
-    },
-    /// The processes get SIGKILL, the cgroup is removed, and the end is recorded.
-    Cleaning(Cleanup),
-    Done,
 }
 
 struct Supervisor {

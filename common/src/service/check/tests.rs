@@ -1,3 +1,5 @@
+//! Each mistake that a specification can have.
+
 use super::*;
 use crate::blob::BlobHash;
 use crate::job::{Ask, Probes};

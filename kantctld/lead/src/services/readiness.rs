@@ -73,7 +73,7 @@ mod tests {
     use common::id::{Attempt, JobId, JobKey};
 
     #[test]
-    fn a_break_begins_the_ready_time_anew() {
+    fn a_break_begins_the_ready_time_again() {
         let (mut readiness, node) = (Readiness::default(), NodeName::new("a").unwrap());
         let id = AttemptId { key: JobKey::single(JobId(1)), attempt: Attempt(1) };
         let mut report = |health, now| {

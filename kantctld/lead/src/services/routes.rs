@@ -62,8 +62,8 @@ fn endpoint_order(endpoint: &EndpointNow) -> Option<EndpointOrder> {
     })
 }
 
-/// `role/ordinal.number`, where the number is of the job and its attempt: during an update, two jobs
-/// have the same place.
+/// `role/ordinal.number`, where the number is that of the job and its attempt, because during an
+/// update two jobs have the same place.
 fn endpoint_id(endpoint: &EndpointNow) -> String {
     let EndpointNow { id, role, ordinal, .. } = endpoint;
     format!("{role}/{ordinal}.{}{:03}", id.key.job, id.attempt.0)

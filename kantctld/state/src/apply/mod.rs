@@ -3,9 +3,7 @@
 //! A command is refused before it changes anything. It reads only the state and its own fields, and
 //! fails in no way but by a refusal.
 
-mod act_on_service;
 mod admission;
-mod autoscale_service;
 mod bulk_action;
 mod cancel_job;
 mod checkpoint_job;
@@ -13,11 +11,9 @@ mod configure;
 mod create_reservation;
 mod deadline_over;
 mod delete_reservation;
-mod deploy_service;
 mod drain_node;
 mod enact_round;
 mod end_hopeless;
-mod end_update;
 mod finish_job;
 mod forget_done;
 mod hold_job;
@@ -25,18 +21,17 @@ mod invite_controller;
 mod lease_over;
 mod node_lost;
 mod node_silent;
+mod operators;
 mod register_node;
 mod release_job;
-mod remove_service;
 mod report_health;
 mod report_steps;
 mod requeue_job;
 mod resize_job;
 mod resume_job;
 mod resume_node;
+mod services;
 mod start_overdue;
-mod start_replica;
-mod stop_replica;
 mod submit_job;
 mod submit_jobs;
 mod submit_set;
@@ -96,39 +91,19 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
         }
         Command::NodeSilent { name } => node_silent::apply(state, out, name),
         Command::NodeLost { name } => node_lost::apply(state, out, name),
-        Command::DrainNode { actor, name, reason } => {
-            drain_node::apply(state, out, actor, name, reason)
-        }
-        Command::ResumeNode { actor, name } => resume_node::apply(state, out, actor, name),
-        Command::CreateReservation { actor, reservation } => {
-            create_reservation::apply(state, out, actor, reservation)
-        }
-        Command::UpdateReservation { actor, reservation } => {
-            update_reservation::apply(state, out, actor, reservation)
-        }
-        Command::DeleteReservation { actor, name } => {
-            delete_reservation::apply(state, out, actor, name)
-        }
-        Command::DeployService(deployment) => deploy_service::apply(state, out, deployment),
-        Command::ActOnService { actor, name, action } => {
-            act_on_service::apply(state, out, actor, name, action)
-        }
-        Command::AutoscaleService { service, role, replicas, reason } => {
-            autoscale_service::apply(state, out, (service, role), *replicas, reason)
-        }
-        Command::StartReplica { service, role, revision, ordinal } => {
-            let (revision, ordinal) = (*revision, *ordinal);
-            let place = start_replica::Place { service, role, revision, ordinal };
-            start_replica::apply(state, out, &place)
-        }
-        Command::StopReplica { key, why } => stop_replica::apply(state, out, *key, *why),
-        Command::EndUpdate { service, revision, failure } => {
-            end_update::apply(state, out, service, *revision, failure.as_ref())
-        }
-        Command::RemoveService { name } => remove_service::apply(state, out, name),
-        Command::InviteController { actor, hash, lasts } => {
-            invite_controller::apply(state, out, actor, (hash, *lasts))
-        }
+        by_operator @ (Command::DrainNode { .. }
+        | Command::ResumeNode { .. }
+        | Command::CreateReservation { .. }
+        | Command::UpdateReservation { .. }
+        | Command::DeleteReservation { .. }
+        | Command::InviteController { .. }) => operators::apply(state, out, by_operator),
+        about_service @ (Command::DeployService(_)
+        | Command::ActOnService { .. }
+        | Command::AutoscaleService { .. }
+        | Command::StartReplica { .. }
+        | Command::StopReplica { .. }
+        | Command::EndUpdate { .. }
+        | Command::RemoveService { .. }) => services::apply(state, out, about_service),
         Command::UseInvitation { hash, address } => {
             use_invitation::apply(state, out, hash, address)
         }

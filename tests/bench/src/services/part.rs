@@ -103,7 +103,10 @@ fn wait_for_end() {
 
 /// The table of the router.
 pub fn table(listen: SocketAddr, replicas: &[SocketAddr]) -> serde_json::Value {
-    let endpoint = |(index, addr): (usize, &SocketAddr)| serde_json::json!({ "id": format!("r/{index}.0"), "addr": addr, "state": "ready" });
+    let endpoint = |(index, addr): (usize, &SocketAddr)| {
+        let id = format!("r/{index}.0");
+        serde_json::json!({ "id": id, "addr": addr, "state": "ready" })
+    };
     let endpoints: Vec<_> = replicas.iter().enumerate().map(endpoint).collect();
     let route = serde_json::json!({ "service": "bench", "listen": listen, "endpoints": endpoints });
     serde_json::json!({ "version": 1, "services": [route] })

@@ -1,3 +1,5 @@
+//! Decisions from the reports of routers, enacted on a real state.
+
 use super::*;
 use common::blob::BlobHash;
 use common::job::{Ask, Probes};

@@ -8,6 +8,7 @@ use common::id::{AttemptId, Ordinal, ServiceName};
 use common::job::{Ask, EndCause, ReplicaHealth, ReplicaStatus};
 use common::service::table::Hold;
 use common::service::{Bounds, ServiceEventKind};
+use common::time::Span;
 use proptest::prelude::*;
 use state::{Deployment, ServiceAction};
 use testkit::house::{House, USER, end, exited, inventory, name, running, share};
@@ -414,7 +415,7 @@ proptest! {
         world.house.apply(deployment("first", |spec| spec.roles[0].replicas.min = 2));
         world.ticks(20);
         happenings.into_iter().for_each(|happening| world.happen(happening));
-        // In the end a revision that works is deployed, and nobody interferes.
+        // In the end a revision that works is deployed, and no user interferes.
         world.is_judged = false;
         world.house.apply(deployment("last", |spec| spec.roles[0].replicas.min = 2));
         world.ticks(300);
@@ -425,6 +426,7 @@ proptest! {
         world.act(ServiceAction::Stop);
         world.ticks(5);
         prop_assert!(world.service().is_none());
-        prop_assert_eq!(world.house.state.blobs().uses().count() > 0, world.house.state.jobs().count() > 0);
+        let has_texts = world.house.state.blobs().uses().count() > 0;
+        prop_assert_eq!(has_texts, world.house.state.jobs().count() > 0);
     }
 }

@@ -2,8 +2,8 @@
 //! first deployment decides the owner; the owner or an operator may deploy again. Whether replicas
 //! fit the nodes is checked by the leader before it proposes the command.
 
-use super::admission::{self, Applicant};
-use super::submit_job;
+use super::super::admission::{self, Applicant};
+use super::super::submit_job;
 use crate::command::{Actor, Deployment};
 use crate::event::Event;
 use crate::service::{Service, Update};

@@ -3,7 +3,7 @@
 //! so that two leaders that decide the same start one replica. A refusal is noted in the service,
 //! and no further replica is submitted for a while.
 
-use super::submit_job::{self, Submission, Text};
+use super::super::submit_job::{self, Submission, Text};
 use crate::event::Event;
 use crate::service::{REFUSED_PAUSE, Service};
 use crate::state::State;

@@ -1,0 +1,37 @@
+//! The commands of operators that concern no job.
+
+use super::{
+    create_reservation, delete_reservation, drain_node, invite_controller, resume_node,
+    update_reservation,
+};
+use crate::command::Command;
+use crate::event::Event;
+use crate::state::State;
+use common::reason::Refusal;
+
+pub(super) fn apply(
+    state: &mut State,
+    out: &mut Vec<Event>,
+    command: &Command,
+) -> Result<(), Refusal> {
+    match command {
+        Command::DrainNode { actor, name, reason } => {
+            drain_node::apply(state, out, actor, name, reason)
+        }
+        Command::ResumeNode { actor, name } => resume_node::apply(state, out, actor, name),
+        Command::CreateReservation { actor, reservation } => {
+            create_reservation::apply(state, out, actor, reservation)
+        }
+        Command::UpdateReservation { actor, reservation } => {
+            update_reservation::apply(state, out, actor, reservation)
+        }
+        Command::DeleteReservation { actor, name } => {
+            delete_reservation::apply(state, out, actor, name)
+        }
+        Command::InviteController { actor, hash, lasts } => {
+            invite_controller::apply(state, out, actor, (hash, *lasts))
+        }
+        // The caller passes no other command.
+        _ => Ok(()),
+    }
+}

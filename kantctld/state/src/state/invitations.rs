@@ -1,0 +1,23 @@
+//! Reading and removing invitations.
+
+use super::State;
+use crate::invitation::Invitation;
+
+impl State {
+    /// The invitation with this hash of the secret; `None` if it has expired.
+    #[must_use]
+    pub fn invitation(&self, hash: &str) -> Option<&Invitation> {
+        self.invitations.get(hash).filter(|invitation| invitation.until > self.now)
+    }
+
+    /// Removes all invitations. For a state restored from a backup, after which some may have been
+    /// used.
+    pub fn close_invitations(&mut self) {
+        self.invitations.clear();
+    }
+
+    /// All invitations. An expired one may remain for up to a minute.
+    pub fn invitations(&self) -> impl Iterator<Item = &Invitation> {
+        self.invitations.values()
+    }
+}
