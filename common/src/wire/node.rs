@@ -78,7 +78,7 @@ pub struct Hello {
     #[serde(default)]
     pub starts_tasks: bool,
     /// A router on it serves services.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub routes: bool,
 }
 

@@ -119,7 +119,7 @@ pub enum Verb {
     Status(status::Args),
     /// Administer the controllers: membership and backups
     Admin(admin::Args),
-    /// Show a page on a topic: jobs, gpus, arrays, queues, environment, services, slurm
+    /// Show a page on a topic: jobs, gpus, arrays, queues, services, environment, slurm
     Help(help::Args),
     /// Print completions for a shell
     Completions(completions::Args),

@@ -12,12 +12,12 @@ const TOPICS: &[(&str, &str, &str)] = &[
     ("gpus", "how to request them", include_str!("help/gpus.txt")),
     ("arrays", "one script, many tasks", include_str!("help/arrays.txt")),
     ("queues", "choosing a queue, and waiting times", include_str!("help/queues.txt")),
+    ("services", "programs that answer requests, in replicas", include_str!("help/services.txt")),
     (
         "environment",
         "environment variables of jobs and of kantctl",
         include_str!("help/environment.txt"),
     ),
-    ("services", "programs that answer requests, in replicas", include_str!("help/services.txt")),
     ("slurm", "for users of Slurm", include_str!("help/slurm.txt")),
 ];
 
@@ -33,7 +33,7 @@ Examples:
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// jobs, gpus, arrays, queues, environment, services, slurm; or a verb, e.g. submit
+    /// jobs, gpus, arrays, queues, services, environment, slurm; or a verb, e.g. submit
     #[arg(value_name = "TOPIC")]
     pub words: Vec<String>,
 }
@@ -140,6 +140,7 @@ mod tests {
             }
             let known = |name: &str| {
                 let verbs = command.get_subcommands();
+                let verbs = verbs.flat_map(|verb| [verb].into_iter().chain(verb.get_subcommands()));
                 let mut args = verbs.chain([&command]).flat_map(|verb| verb.get_arguments());
                 args.any(|arg| arg.get_long() == Some(name)) || name == "gpu-bind"
             };

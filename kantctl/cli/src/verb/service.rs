@@ -1,6 +1,7 @@
 //! `kantctl service`: deploys, lists, scales, updates and stops services.
 
 mod deploy;
+mod examples;
 mod follow;
 mod spec_file;
 
@@ -15,34 +16,8 @@ use deploy::Deploy;
 use serde::Serialize;
 use serde_json::Value;
 
-const EXAMPLES: &str = "\
-Examples:
-  kantctl service deploy chat.toml
-  kantctl service deploy chat --port 8000 --max 4 --http /health -- --gpus 1 serve.sh
-  kantctl service list
-  kantctl service show chat
-  kantctl service scale chat 3
-  kantctl service rollback chat
-  kantctl service logs chat worker.0
-  kantctl service stop chat
-
-A service keeps a number of replicas of a program running. Each replica is a job without a time
-limit: it counts in its queue like any other, and `kantctl explain` says why it waits. Its node
-gives it ports (PORT and KANT_PORT_<NAME> in its environment), probes it, and reports when it is
-ready. `kantctl help services` has an example of a file.";
-
-const DEPLOY_EXAMPLES: &str = "\
-Examples:
-  kantctl service deploy chat.toml
-  kantctl service deploy chat.toml --dry-run
-  kantctl service deploy chat --port 8000 --max 4 --http /health -- --gpus 1 serve.sh
-  kantctl service deploy chat.toml --wait
-
-Deploying a service that exists makes a new revision, to which its replicas are moved step by step.
-If they do not become healthy, the service returns to its last healthy revision.";
-
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = examples::EXAMPLES)]
 pub struct Args {
     #[command(subcommand)]
     pub what: What,
@@ -51,29 +26,40 @@ pub struct Args {
 #[derive(Subcommand, Debug)]
 pub enum What {
     /// Deploy a service, or a new revision of one
-    #[command(after_help = DEPLOY_EXAMPLES, visible_alias = "update")]
+    #[command(after_help = examples::DEPLOY_EXAMPLES, visible_alias = "update")]
     Deploy(Box<Deploy>),
     /// List services
+    #[command(after_help = examples::LIST_EXAMPLES)]
     List,
     /// Show a service: its replicas, revisions and last events
+    #[command(after_help = examples::SHOW_EXAMPLES)]
     Show(Named),
     /// Print the last events of a service
+    #[command(after_help = examples::EVENTS_EXAMPLES)]
     Events(Named),
     /// Change the number of replicas of a role
+    #[command(after_help = examples::SCALE_EXAMPLES)]
     Scale(Scale),
     /// Return to an earlier revision
+    #[command(after_help = examples::ROLLBACK_EXAMPLES)]
     Rollback(Rollback),
     /// Replace no replica by one of another revision until it is resumed
+    #[command(after_help = examples::PAUSE_EXAMPLES)]
     Pause(Named),
     /// End a pause, and start replicas again that failed too often
+    #[command(after_help = examples::RESUME_EXAMPLES)]
     Resume(Named),
     /// Let the other replicas follow the canaries
+    #[command(after_help = examples::PROMOTE_EXAMPLES)]
     Promote(Named),
     /// Stop all replicas, and remove the service
+    #[command(after_help = examples::STOP_EXAMPLES)]
     Stop(Stop),
     /// Print the output of a replica
+    #[command(after_help = examples::LOGS_EXAMPLES)]
     Logs(Logs),
     /// Print the addresses of ready replicas, as Prometheus' http_sd reads them
+    #[command(after_help = examples::ENDPOINTS_EXAMPLES)]
     Endpoints(Named),
 }
 
