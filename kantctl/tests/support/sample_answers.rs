@@ -2,7 +2,8 @@
 //! requests change nothing.
 
 use super::sample_cluster::{
-    accounts, booking, controllers, happened, metrics, nodes, queues, report, shares, status,
+    accounts, booking, controllers, happened, metrics, nodes, queues, report, service, shares,
+    status,
 };
 use crate::support::{NOW, ReceivedRequest, TestController, job, jobs, json, output, refused_as};
 use axum::response::{IntoResponse, Response};
@@ -59,6 +60,12 @@ fn get(path: &str, line: &str) -> Response {
         ("/v1/nodes/g-009", _) => no_node(),
         ("/v1/queues", _) => json(queues()),
         ("/v1/reservations", _) => json(value!({ "reservations": [booking()], "as_of": NOW })),
+        ("/v1/services" | "/v1/services/chat", _) => {
+            json(value!({ "services": [service()], "as_of": NOW }))
+        }
+        ("/v1/services/chat/endpoints", _) => json(value!([
+            { "targets": ["10.0.2.1:20017"], "labels": { "kant_service": "chat" } }
+        ])),
         ("/v1/controllers", _) => json(controllers()),
         ("/v1/watch", _) => happened().into_response(),
         ("/v1/accounting/jobs", _) => ([("x-kant-jobs", "1")], "job_id\n40\n").into_response(),
@@ -103,6 +110,8 @@ fn post(path: &str, request: &ReceivedRequest) -> Response {
             json(value!({ "reservations": [booking()], "as_of": NOW }))
         }
         (Some("reservations"), ..) => json(value!({ "jobs": [] })),
+        (Some("services"), None, _) => json(value!({ "name": "chat", "revision": 3 })),
+        (Some("services"), ..) => json(value!({ "services": [service()], "as_of": NOW })),
         (Some("reload"), ..) => json(value!({
             "file": "/etc/kant/kantctld.toml",
             "changed": ["queue.train.placement: \"ebinpack\" -> \"spread\""],

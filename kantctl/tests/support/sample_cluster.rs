@@ -126,6 +126,35 @@ pub fn booking() -> Value {
              "comment": "finals", "jobs": ["41"] })
 }
 
+/// A service during an update: one replica is ready, one fails its probe, one waits.
+pub fn service() -> Value {
+    let replica =
+        |ordinal: u32, job: &str, phase: &str, health: Option<&str>, why: Option<&str>| {
+            let ports: Vec<Value> = health
+                .iter()
+                .map(|_| value!({ "name": "http", "number": 20_017 + ordinal }))
+                .collect();
+            value!({ "ordinal": ordinal, "revision": 3 - ordinal % 2, "job": job, "phase": phase,
+                 "health": health, "ready_since": null, "node": "g-001", "host": "10.0.2.1",
+                 "ports": ports, "why": why })
+        };
+    let replicas = [
+        replica(0, "51", "running", Some("ready"), None),
+        replica(1, "48", "running", Some("not_ready"), Some("GET /health answered 503")),
+        replica(2, "52", "pending", None, Some("all GPUs of queue main are in use")),
+    ];
+    let event = |minutes: u64, text: &str, by: Option<&str>, kind: Value| value!({ "at": NOW - Span::from_minutes(minutes), "kind": kind, "text": text, "by": by });
+    let role = value!({ "name": "worker", "bounds": { "min": 1, "max": 4 }, "wanted": 3, "ready": 1,
+                        "replicas": replicas });
+    value!({ "name": "chat", "user": "ada", "state": "updating", "revision": 3,
+             "healthy_revision": 2, "revisions": [1, 2, 3], "port": 8000, "created_at": NOW,
+             "roles": [role],
+             "events": [
+                 event(20, "paused", Some("ada"), value!({ "paused": { "by": 1000 } })),
+                 event(2, "resumed", Some("ada"), value!({ "resumed": { "by": 1000 } })),
+             ] })
+}
+
 pub fn controllers() -> Value {
     let one = |id: u32, role: &str| {
         value!({ "id": id, "name": format!("ctl{id}"), "address": format!("10.0.1.{id}:7600"),
