@@ -143,15 +143,18 @@ pub fn service() -> Value {
         replica(1, "48", "running", Some("not_ready"), Some("GET /health answered 503")),
         replica(2, "52", "pending", None, Some("all GPUs of queue main are in use")),
     ];
-    let event = |minutes: u64, text: &str, by: Option<&str>, kind: Value| value!({ "at": NOW - Span::from_minutes(minutes), "kind": kind, "text": text, "by": by });
+    let event = |minutes: u64, text: &str, kind: Value| {
+        let at = NOW - Span::from_minutes(minutes);
+        value!({ "at": at, "kind": kind, "text": text, "by": "ada" })
+    };
     let role = value!({ "name": "worker", "bounds": { "min": 1, "max": 4 }, "wanted": 3, "ready": 1,
                         "replicas": replicas });
     value!({ "name": "chat", "user": "ada", "state": "updating", "revision": 3,
              "healthy_revision": 2, "revisions": [1, 2, 3], "port": 8000, "created_at": NOW,
              "roles": [role],
              "events": [
-                 event(20, "paused", Some("ada"), value!({ "paused": { "by": 1000 } })),
-                 event(2, "resumed", Some("ada"), value!({ "resumed": { "by": 1000 } })),
+                 event(20, "paused", value!({ "paused": { "by": 1000 } })),
+                 event(2, "resumed", value!({ "resumed": { "by": 1000 } })),
              ] })
 }
 
