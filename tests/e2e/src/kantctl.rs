@@ -3,7 +3,7 @@
 use crate::person::Person;
 use anyhow::{Context as _, bail, ensure};
 use common::job::{Outcome, Phase};
-use common::wire::api::{JobList, JobView, NodeList};
+use common::wire::api::{JobList, JobView, NodeList, ServiceList};
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -36,11 +36,16 @@ impl Kantctl {
         Self { program: own(program), socket: own(socket), person: Person::me(), dir: own(dir) }
     }
 
-    /// Cancels every job and waits until all have ended; for operators.
+    /// Stops every service, cancels every job, and waits until all have ended; for operators.
     ///
     /// # Errors
     /// When the controller does not answer, or a job does not end.
     pub fn cancel_everything(&self) -> anyhow::Result<()> {
+        let services: ServiceList = self.json(&["service", "list"])?;
+        for service in &services.services {
+            // It may have been removed in the meantime.
+            let _ = self.run(&["service", "stop", service.name.as_str()])?;
+        }
         let list: JobList = self.json(&["queue"])?;
         for job in &list.jobs {
             // The job may have ended in the meantime.
