@@ -1,6 +1,8 @@
 //! Tests of the router with real sockets on loopback: clients, a router, and replicas that do what
 //! a test says.
 
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
 mod admin;
 mod failures;
 mod forwarding;

@@ -1,6 +1,6 @@
 //! Measurements that need an optimised build, for `cargo xtask bench engine`, `quality`, `raft`,
-//! `scale`, `growth`, `node`, `cli`, `services`, `arrays` and `e2e --compare`. They are not tests: nothing here
-//! passes or fails.
+//! `scale`, `growth`, `node`, `cli`, `services`, `arrays` and `e2e --compare`. They are not tests:
+//! nothing here passes or fails.
 
 mod figures;
 mod machine;

@@ -91,7 +91,8 @@ fn send_at(stream: &mut TcpStream, due: Instant) -> anyhow::Result<Duration> {
 }
 
 fn connect(addr: SocketAddr) -> anyhow::Result<TcpStream> {
-    let stream = TcpStream::connect(addr).with_context(|| format!("failed to connect to {addr}"))?;
+    let stream =
+        TcpStream::connect(addr).with_context(|| format!("failed to connect to {addr}"))?;
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(LIMIT))?;
     Ok(stream)
@@ -111,11 +112,17 @@ fn exchange(stream: &mut TcpStream) -> anyhow::Result<()> {
     }
 }
 
-/// Opens connections that have sent a request and are idle then.
-pub fn open_idle(addr: SocketAddr, count: usize) -> anyhow::Result<Vec<TcpStream>> {
+/// Opens connections that are idle, from the begin or after one request.
+pub fn open_idle(
+    addr: SocketAddr,
+    count: usize,
+    has_asked: bool,
+) -> anyhow::Result<Vec<TcpStream>> {
     let open = |_| {
         let mut stream = connect(addr)?;
-        exchange(&mut stream)?;
+        if has_asked {
+            exchange(&mut stream)?;
+        }
         Ok(stream)
     };
     (0..count).map(open).collect()

@@ -89,7 +89,8 @@ fn start_part(words: &[&str], count: usize) -> anyhow::Result<(Child, Vec<Socket
         .spawn()
         .context("failed to start a part of the benchmark")?;
     let lines = BufReader::new(child.stdout.take().context("no output")?).lines();
-    let addrs = lines.take(count).map(|line| Ok(line?.parse()?)).collect::<anyhow::Result<Vec<_>>>();
+    let addrs =
+        lines.take(count).map(|line| Ok(line?.parse()?)).collect::<anyhow::Result<Vec<_>>>();
     match addrs {
         Ok(addrs) if addrs.len() == count => Ok((child, addrs)),
         _ => {
@@ -101,11 +102,7 @@ fn start_part(words: &[&str], count: usize) -> anyhow::Result<(Child, Vec<Socket
 
 impl Proxy {
     /// Starts it; `None` if the program is not installed.
-    pub fn start(
-        kind: Kind,
-        dir: &Path,
-        replicas: &[SocketAddr],
-    ) -> anyhow::Result<Option<Self>> {
+    pub fn start(kind: Kind, dir: &Path, replicas: &[SocketAddr]) -> anyhow::Result<Option<Self>> {
         if kind == Kind::Router {
             let path = dir.join("table.json");
             let any = SocketAddr::from(([127, 0, 0, 1], 0));
