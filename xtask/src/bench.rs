@@ -26,8 +26,8 @@ pub struct Args {
     /// For quality: folder with the traces
     #[arg(long, value_name = "DIR", default_value = "traces")]
     traces: PathBuf,
-    /// For engine, quality, share, raft, scale, growth, node, cli and arrays: write the tables into
-    /// docs/
+    /// For engine, quality, share, raft, scale, growth, node, cli, services and arrays: write the
+    /// tables into docs/
     #[arg(long, conflicts_with = "only")]
     write: bool,
     /// For e2e: run the same benchmark on this system, alternately, and print ratios (as root)
@@ -71,6 +71,8 @@ enum Name {
     Node,
     /// kantctl commands: lists of 10,000 and 99,000 jobs, submissions, an array of 100,000
     Cli,
+    /// The router of services, beside nginx and haproxy where they are installed
+    Services,
     /// An array of 99,990 tasks: what each action on all of it takes, and how long others wait
     Arrays,
 }
@@ -127,14 +129,15 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Name::Scale => print_sampled("scale", &args),
         Name::Node => print_sampled("node", &args),
         Name::Cli => print_sampled("cli", &args),
+        Name::Services => print_sampled("services", &args),
         Name::Arrays => print_sampled("arrays", &args),
     }
 }
 
 /// The benchmarks of `all`, fast ones first.
-const ALL: [Name; 8] = {
-    use Name::{Arrays, Cli, E2e, Engine, Growth, Node, Raft, Scale};
-    [Node, Cli, Arrays, Scale, Raft, Growth, E2e, Engine]
+const ALL: [Name; 9] = {
+    use Name::{Arrays, Cli, E2e, Engine, Growth, Node, Raft, Scale, Services};
+    [Node, Cli, Services, Arrays, Scale, Raft, Growth, E2e, Engine]
 };
 
 /// Runs all benchmarks, also after one has failed.

@@ -60,8 +60,20 @@ pub enum AdminError {
 /// A bound admin address.
 #[derive(Debug)]
 pub enum Admin {
-    Unix(UnixListener),
+    Unix(UnixListener, SocketFile),
     Tcp(TcpListener, SocketAddr),
+}
+
+/// The file of a unix socket, which is removed with its listener.
+#[derive(Debug)]
+pub struct SocketFile(PathBuf);
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_file(&self.0) {
+            tracing::debug!(path = %self.0.display(), %error, "failed to remove the socket");
+        }
+    }
 }
 
 /// The same inside a runtime.
@@ -88,26 +100,28 @@ impl Admin {
                 let bound = listener.local_addr().map_err(failed)?;
                 Ok(Self::Tcp(listener, bound))
             }
-            AdminAddress::Unix(path) => bind_unix(path).map(Self::Unix),
+            AdminAddress::Unix(path) => {
+                bind_unix(path).map(|listener| Self::Unix(listener, SocketFile(path.clone())))
+            }
         }
     }
 
     /// The address, if it is not a path.
     pub const fn addr(&self) -> Option<SocketAddr> {
         match self {
-            Self::Unix(_) => None,
+            Self::Unix(..) => None,
             Self::Tcp(_, bound) => Some(*bound),
         }
     }
 
     /// Answers requests for ever.
     pub async fn serve(self, services: Arc<Services>) {
-        let listening = match self {
-            Self::Unix(listener) => {
-                tokio::net::UnixListener::from_std(listener).map(Listening::Unix)
+        let (listening, _file) = match self {
+            Self::Unix(listener, file) => {
+                (tokio::net::UnixListener::from_std(listener).map(Listening::Unix), Some(file))
             }
             Self::Tcp(listener, _) => {
-                tokio::net::TcpListener::from_std(listener).map(Listening::Tcp)
+                (tokio::net::TcpListener::from_std(listener).map(Listening::Tcp), None)
             }
         };
         match listening {

@@ -68,7 +68,7 @@ pub struct UpstreamLimits {
     pub idle_max: usize,
     /// After this number of failures in a row, a replica gets no requests for a while.
     pub failures_max: u32,
-    /// How many times a request may be sent again.
+    /// How many further replicas may be tried.
     pub retries_max: u32,
     /// How many more requests than the second choice the first choice of a header's value may have.
     pub affinity_slack: u32,

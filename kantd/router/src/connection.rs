@@ -22,6 +22,8 @@ use tokio::sync::watch;
 
 /// Room for the first bytes of a request; most requests without a body fit.
 const FIRST_BYTES: usize = 2048;
+/// The most of one answer that waits for a client with HTTP/2.
+const SEND_BUFFER_BYTES_MAX: usize = 64 << 10;
 /// The first bytes of HTTP/2 with prior knowledge, enough to tell it from all methods.
 /// Source: RFC 9113, section 3.4.
 const HTTP2: &[u8] = b"PRI";
@@ -172,6 +174,7 @@ async fn serve_http2(io: ClientIo, site: Arc<Site>, mut closing: watch::Receiver
         .timer(TokioTimer::new())
         .max_concurrent_streams(limits.streams_max)
         .max_header_list_size(head_bytes_max)
+        .max_send_buf_size(SEND_BUFFER_BYTES_MAX)
         .serve_connection(TokioIo::new(io), service);
     let mut connection = Box::pin(connection);
     tokio::select! {

@@ -95,9 +95,8 @@ impl Endpoint {
 
     fn take_idle(&self, worker: Worker, reuse: Reuse, limits: &UpstreamLimits) -> Option<Upstream> {
         let mut all = self.idle.get(worker.0)?.lock();
-        let shared = all.iter().filter(|idle| idle.upstream.is_ready());
-        if let Some(shared) = shared.filter_map(|idle| idle.upstream.shared()).next() {
-            return Some(shared);
+        if self.protocol == table::Protocol::H2c {
+            return all.iter().find(|idle| idle.upstream.is_ready())?.upstream.shared();
         }
         // The one that was used last has the longest time before the replica closes it.
         for at in (0..all.len()).rev() {
@@ -121,11 +120,14 @@ impl Endpoint {
         }
         let Some(idle) = self.idle.get(worker.0) else { return };
         let mut idle = idle.lock();
-        let is_shared = upstream.shared().is_some();
-        if idle.len() < limits.idle_max
-            && !(is_shared && idle.iter().any(|i| i.upstream.is_ready()))
+        let now = Instant::now();
+        if self.protocol == table::Protocol::H2c
+            && let Some(shared) = idle.iter_mut().find(|idle| idle.upstream.is_ready())
         {
-            idle.push(Idle { upstream, since: Instant::now() });
+            // All requests share one connection; those that were opened beside it end.
+            shared.since = now;
+        } else if idle.len() < limits.idle_max {
+            idle.push(Idle { upstream, since: now });
         }
     }
 }

@@ -77,23 +77,24 @@ async fn send(
             }
             Err(failure) => failure,
         };
-        let Some(same) = failure.request.filter(|_| retries_left > 0) else {
+        let may_retry = failure.was_reused || retries_left > 0;
+        let Some(same) = failure.request.filter(|_| may_retry) else {
             if failure.is_fault {
                 service.note_failure(&endpoint);
             }
             return Err(failure.refusal);
         };
         if failure.was_reused {
-            // The next connection shows whether the replica is there.
+            // A new connection shows whether the replica is there. From now on, all are new.
             reuse = Reuse::Never;
         } else {
             service.note_failure(&endpoint);
             tried.push(endpoint);
             plan = service.plan();
             endpoint = service.choose(&plan, key, &tried).ok_or(failure.refusal)?;
+            retries_left -= 1;
         }
         request = same;
-        retries_left -= 1;
         service.stats.retries.add_one();
     }
 }

@@ -17,8 +17,9 @@ use tokio::sync::watch;
 
 /// The pause of a listener that cannot accept, mostly for lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
-/// The pause before another attempt to listen.
-const LISTEN_PAUSE: Duration = Duration::from_secs(1);
+/// The pause before another attempt to listen. An address is not free until its last listener has
+/// handed over what waited.
+const LISTEN_PAUSE: Duration = Duration::from_millis(200);
 
 const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\n\
     Connection: close\r\nContent-Length: 0\r\n\r\n";
@@ -37,6 +38,7 @@ impl Listener {
     ///
     /// Must be called inside a tokio runtime.
     pub fn open(addr: SocketAddr, service: Arc<Service>, workers: Arc<Workers>) -> Self {
+        service.set_address(None);
         let service = Arc::new(RwLock::new(service));
         let (close, closed) = watch::channel(());
         tokio::spawn(run(addr, service.clone(), workers, closed));

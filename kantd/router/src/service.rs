@@ -126,7 +126,11 @@ impl Service {
     /// # Errors
     /// If too many requests wait already, or this one has waited for too long.
     pub async fn wait_for_ready(&self) -> Result<Arc<Plan>, ErrorKind> {
-        let hold = self.plan().hold;
+        let plan = self.plan();
+        let hold = plan.hold;
+        if !plan.ready.is_empty() {
+            return Ok(plan);
+        }
         let held = Counted::try_begin(&self.stats.held, hold.requests_max.into());
         let _held = held.ok_or(ErrorKind::HoldFull)?;
         self.stats.holds.add_one();

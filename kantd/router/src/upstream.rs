@@ -23,6 +23,8 @@ use tokio::net::TcpStream;
 /// How often an HTTP/2 connection is asked whether it is alive.
 const PING_INTERVAL: Duration = Duration::from_secs(20);
 const PING_TIMEOUT: Duration = Duration::from_secs(10);
+/// The most of an answer that is read before the client takes it; also the largest header.
+const BUFFER_BYTES_MAX: usize = 64 << 10;
 
 /// A connection to a replica, or a place on one with HTTP/2.
 #[derive(Debug)]
@@ -67,8 +69,9 @@ async fn open(addr: SocketAddr, protocol: Protocol) -> io::Result<Upstream> {
     let io = TokioIo::new(UpstreamIo { stream, has_read: has_read.clone() });
     match protocol {
         Protocol::Http1 => {
-            let (sender, connection) =
-                http1::Builder::new().handshake(io).await.map_err(io::Error::other)?;
+            let mut builder = http1::Builder::new();
+            builder.max_buf_size(BUFFER_BYTES_MAX);
+            let (sender, connection) = builder.handshake(io).await.map_err(io::Error::other)?;
             // How it ends is known from the request on it; an idle one may end at any time.
             tokio::spawn(async move { drop(connection.with_upgrades().await) });
             Ok(Upstream::Http1 { sender, has_read, fd })

@@ -1,6 +1,8 @@
 //! The end of a router.
 
+use crate::streaming::{UPGRADE, repeating};
 use crate::support::{Replica, Site, config, eventually, read_until, rest, route, soon};
+use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
@@ -51,6 +53,23 @@ async fn a_router_waits_for_its_requests_as_long_as_the_route_allows() {
     eventually("the replica has it", || replica.requests() == 1).await;
     soon(router.stop()).await;
     assert_eq!(soon(rest(&mut stream)).await, "");
+}
+
+#[tokio::test]
+async fn a_tunnel_outlives_its_service_and_ends_with_the_router() {
+    let (replica, has_ended) = repeating().await;
+    let mut table = route(&[&replica]);
+    table.drain_seconds = 0;
+    let site = Site::start(config(), table).await;
+    let mut stream = TcpStream::connect(site.addr()).await.unwrap();
+    stream.write_all(UPGRADE).await.unwrap();
+    soon(read_until(&mut stream, "\r\n\r\n")).await;
+    site.apply_all(Vec::new()).await;
+    stream.write_all(b"hello").await.unwrap();
+    assert_eq!(soon(read_until(&mut stream, "hello")).await, "hello");
+    soon(site.router.stop()).await;
+    assert_eq!(soon(rest(&mut stream)).await, "");
+    eventually("the replica learns it", || has_ended.load(SeqCst)).await;
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Bodies in pieces, protocols beside HTTP/1.1, and connections that switch protocols.
 
 use crate::support::{
-    Client, DEADLINE, Replica, Site, config, eventually, read_until, route, soon,
+    Client, DEADLINE, Replica, Site, config, eventually, read_until, request, route, soon,
 };
 use common::service::table::Protocol;
 use http_body_util::{BodyExt as _, StreamBody};
@@ -173,8 +173,31 @@ async fn many_requests_share_a_connection_with_http_2() {
     }
 }
 
+#[tokio::test]
+async fn trailers_pass_with_http_2_as_grpc_needs_them() {
+    let replica = Replica::start_h2c(|request| async move {
+        assert_eq!(request.headers()["te"], "trailers");
+        let mut trailers = hyper::HeaderMap::new();
+        trailers.insert("grpc-status", "0".parse().unwrap());
+        let frames = [Frame::data(Bytes::from("message")), Frame::trailers(trailers)];
+        let frames = futures_util::stream::iter(frames.map(Ok::<_, Infallible>));
+        Response::new(StreamBody::new(frames).boxed())
+    });
+    let replica = replica.await;
+    let mut route = route(&[&replica]);
+    route.protocol = Protocol::H2c;
+    let site = Site::start(config(), route).await;
+    let Client::Two(mut sender) = Client::connect_h2c(site.addr()).await else { panic!() };
+    let mut asked = request("POST", "/", &[("te", "trailers")], "");
+    *asked.uri_mut() = "http://test/".parse().unwrap();
+    let answer = soon(sender.send_request(asked)).await.unwrap();
+    let body = soon(answer.into_body().collect()).await.unwrap();
+    assert_eq!(body.trailers().unwrap()["grpc-status"], "0");
+    assert_eq!(body.to_bytes(), "message");
+}
+
 /// A replica that switches to a protocol in which it repeats what it gets.
-async fn repeating() -> (Replica, Arc<AtomicBool>) {
+pub async fn repeating() -> (Replica, Arc<AtomicBool>) {
     let has_ended = Arc::new(AtomicBool::new(false));
     let ended = has_ended.clone();
     let replica = Replica::start(move |mut request| {
@@ -202,7 +225,7 @@ async fn repeating() -> (Replica, Arc<AtomicBool>) {
     (replica.await, has_ended)
 }
 
-const UPGRADE: &[u8] = b"GET /chat HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\n\
+pub const UPGRADE: &[u8] = b"GET /chat HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\n\
     Upgrade: websocket\r\nSec-WebSocket-Key: x\r\n\r\n";
 
 #[tokio::test]

@@ -69,8 +69,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             costs.push((kind, 1.0 / rate));
             let through = latency(proxy.addr, span)?;
             add_latency(&mut figures, &kind.to_string(), through, Some(direct));
-            let kib = idle_kib(&proxy, args.clients)?;
-            figures.add(&format!("memory for each idle client, {kind}"), "KiB", kib);
+            for (state, has_asked) in [("silent", false), ("idle", true)] {
+                let kib = memory_each_kib(&proxy, args.clients, has_asked)?;
+                figures.add(&format!("memory for each {state} client, {kind}"), "KiB", kib);
+            }
         }
         add_ratios(&mut figures, &costs);
     }
@@ -78,11 +80,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn names_of(kind: Kind) -> [(String, &'static str); 4] {
+fn names_of(kind: Kind) -> [(String, &'static str); 5] {
     [
         (format!("requests/s of one core, {kind}"), "1/s"),
         (format!("p50 added at {RATE}/s, {kind}"), "µs"),
         (format!("p99 added at {RATE}/s, {kind}"), "µs"),
+        (format!("memory for each silent client, {kind}"), "KiB"),
         (format!("memory for each idle client, {kind}"), "KiB"),
     ]
 }
@@ -131,12 +134,13 @@ fn latency(addr: SocketAddr, span: Duration) -> anyhow::Result<Latency> {
     Ok(Latency { p50_us: at(50)?, p99_us: at(99)? })
 }
 
-/// The growth of the proxy by clients that have sent one request each and keep their connection.
-fn idle_kib(proxy: &Proxy, clients: usize) -> anyhow::Result<f64> {
+/// The growth of the proxy by clients that connect and then wait, after one request each if they
+/// have asked.
+fn memory_each_kib(proxy: &Proxy, clients: usize, has_asked: bool) -> anyhow::Result<f64> {
     let memory = || proxy.pids()?.into_iter().map(rss_mib).sum::<anyhow::Result<f64>>();
     std::thread::sleep(SETTLE);
     let before = memory()?;
-    let idle = client::open_idle(proxy.addr, clients)?;
+    let idle = client::open_idle(proxy.addr, clients, has_asked)?;
     std::thread::sleep(SETTLE);
     let grown = memory()? - before;
     #[allow(clippy::cast_precision_loss)]

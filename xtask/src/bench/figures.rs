@@ -81,6 +81,14 @@ impl Figures {
              |---|---|---|---|---|---|---|\n",
         );
         for figure in &self.0 {
+            if figure.samples.is_empty() {
+                let _ = writeln!(
+                    text,
+                    "| {} | not installed | | | {} | 0 | |",
+                    figure.what, figure.unit
+                );
+                continue;
+            }
             let (min, median, max) = figure.spread();
             // Writing into a string cannot fail.
             let _ = writeln!(
@@ -114,6 +122,14 @@ pub fn machine() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_that_is_not_installed_has_no_figures() {
+        let mut figures = Figures::default();
+        figures.add("requests, nginx", "1/s", []);
+        let table = figures.to_table();
+        assert!(table.contains("| requests, nginx | not installed | | | 1/s | 0 | |"), "{table}");
+    }
 
     #[test]
     fn a_ratio_is_how_many_times_better_the_first_is_for_every_unit() {

@@ -30,6 +30,10 @@ const TARGETS: &[(&str, f64)] = &[
     ("kill -9 to first read, 95000 jobs wait", 1_000.0),
     ("kantctld CPU, idle, 10000 nodes", 10.0),
     ("kantd RSS, idle, 8 GPUs", 20.0),
+    ("p50 added at 2000/s, router", 1_000.0),
+    ("p99 added at 2000/s, router", 3_000.0),
+    ("CPU time for a request, router / nginx", 1.5),
+    ("CPU time for a request, router / haproxy", 1.5),
     ("1-task steps launched and ended, 200 at once", 200.0),
 ];
 

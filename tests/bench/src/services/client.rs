@@ -112,11 +112,17 @@ fn exchange(stream: &mut TcpStream) -> anyhow::Result<()> {
     }
 }
 
-/// Opens connections that have sent a request and are idle then.
-pub fn open_idle(addr: SocketAddr, count: usize) -> anyhow::Result<Vec<TcpStream>> {
+/// Opens connections that are idle, from the begin or after one request.
+pub fn open_idle(
+    addr: SocketAddr,
+    count: usize,
+    has_asked: bool,
+) -> anyhow::Result<Vec<TcpStream>> {
     let open = |_| {
         let mut stream = connect(addr)?;
-        exchange(&mut stream)?;
+        if has_asked {
+            exchange(&mut stream)?;
+        }
         Ok(stream)
     };
     (0..count).map(open).collect()

@@ -4,6 +4,7 @@ use anyhow::Context as _;
 use clap::Subcommand;
 use common::service::table::Table;
 use router::{ClientLimits, Config, Router};
+use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::io::{Read as _, Write as _};
 use std::net::SocketAddr;
@@ -102,12 +103,12 @@ fn wait_for_end() {
 }
 
 /// The table of the router.
-pub fn table(listen: SocketAddr, replicas: &[SocketAddr]) -> serde_json::Value {
+pub fn table(listen: SocketAddr, replicas: &[SocketAddr]) -> Value {
     let endpoint = |(index, addr): (usize, &SocketAddr)| {
         let id = format!("r/{index}.0");
-        serde_json::json!({ "id": id, "addr": addr, "state": "ready" })
+        json!({ "id": id, "addr": addr, "state": "ready" })
     };
     let endpoints: Vec<_> = replicas.iter().enumerate().map(endpoint).collect();
-    let route = serde_json::json!({ "service": "bench", "listen": listen, "endpoints": endpoints });
-    serde_json::json!({ "version": 1, "services": [route] })
+    let route = json!({ "service": "bench", "listen": listen, "endpoints": endpoints });
+    json!({ "version": 1, "services": [route] })
 }
