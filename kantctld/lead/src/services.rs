@@ -11,7 +11,7 @@ mod view;
 
 pub use autoscaler::{Autoscaler, DECIDE_EVERY};
 pub use converge::{Plan, ReplicaNow, converge};
-pub use endpoints::{EndpointNow, ServiceEndpoints, endpoints};
+pub use endpoints::{EndpointNow, endpoints};
 pub use readiness::{Readiness, Reported};
 pub use routes::{Routes, routes};
 pub use view::{Names, service_view};

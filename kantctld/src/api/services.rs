@@ -69,10 +69,11 @@ fn view(
     with_events: bool,
 ) -> ServiceView {
     let waits_for = |key: JobKey| waits.get(&key).map(|wait| wait.reason.to_string());
-    let autoscaler = core.autoscaler.read();
+    // In the order in which the leader's loop takes them.
+    let (readiness, autoscaler) = (core.readiness.read(), core.autoscaler.read());
     let scaled_by = |role: &RoleName| Some(autoscaler.reason(&service.name, role)?.to_string());
     let names = Names { user: &user_name, waits_for: &waits_for, scaled_by: &scaled_by };
-    service_view(state, service, &core.readiness.read(), &names, with_events)
+    service_view(state, service, &readiness, &names, with_events)
 }
 
 /// POST /v1/services
@@ -255,7 +256,7 @@ pub async fn targets(
     let name: ServiceName = name.parse()?;
     let state = core.state.read();
     let found = endpoints(&state, find(&state, &name)?, &core.readiness.read());
-    let ready = found.endpoints.iter().filter(|one| one.health == ReplicaHealth::Ready);
+    let ready = found.iter().filter(|one| one.health == ReplicaHealth::Ready);
     let groups = ready.flat_map(|endpoint| {
         endpoint.ports.iter().map(|port| TargetGroup {
             targets: vec![format!("{}:{}", endpoint.host, port.number)],

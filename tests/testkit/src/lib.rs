@@ -8,8 +8,10 @@ mod step;
 
 mod cluster;
 pub mod house;
+mod service;
 
 pub use cluster::{OPERATOR, TestCluster, USER, settings};
 pub use job::{ada, job_view};
 pub use node::{gpu, hello, inventory, name, share};
+pub use service::deployment;
 pub use step::{attempt, ended, launch_order, running, step_end, wanted};

@@ -116,9 +116,11 @@ impl Autoscaler {
             })
         };
         loads().next().filter(|_| is_entry)?;
-        let sum = |of: fn(&ServiceLoad) -> u64| loads().map(|(load, _)| of(load)).sum::<u64>();
+        let sum = |of: fn(&ServiceLoad) -> u64| {
+            loads().map(|(load, _)| of(load)).fold(0, u64::saturating_add)
+        };
         let in_flight = sum(|load| load.in_flight.saturating_sub(load.held));
-        let rate = loads().map(|(_, rate)| rate).sum::<u64>();
+        let rate = loads().map(|(_, rate)| rate).fold(0, u64::saturating_add);
         Some(Sample {
             at: now,
             ready: Replicas(ready),

@@ -1,7 +1,7 @@
 //! Where the replicas of a service can be reached: derived from the state and the reports of nodes.
 
 use super::readiness::Readiness;
-use common::id::{AttemptId, Ordinal, Revision, RoleName, ServiceName};
+use common::id::{AttemptId, Ordinal, Revision, RoleName};
 use common::job::{Phase, PortGrant, ReplicaHealth};
 use state::State;
 use state::service::Service;
@@ -19,21 +19,9 @@ pub struct EndpointNow {
     pub health: ReplicaHealth,
 }
 
-/// All replicas of a service that have ports.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ServiceEndpoints {
-    pub service: ServiceName,
-    /// The port of the service on routers.
-    pub port: Option<u16>,
-    /// The role that gets the requests of routers.
-    pub entry: Option<RoleName>,
-    pub endpoints: Vec<EndpointNow>,
-}
-
-/// The endpoints of a service.
+/// The replicas of a service that can be reached.
 #[must_use]
-pub fn endpoints(state: &State, service: &Service, readiness: &Readiness) -> ServiceEndpoints {
-    let spec = service.spec();
+pub fn endpoints(state: &State, service: &Service, readiness: &Readiness) -> Vec<EndpointNow> {
     let endpoints = state.replicas_of(&service.name).filter_map(|record| {
         let replica = record.spec.ask.replica.as_ref()?;
         let (index, element) = record.elements.first_key_value()?;
@@ -50,10 +38,5 @@ pub fn endpoints(state: &State, service: &Service, readiness: &Readiness) -> Ser
         let (role, ordinal) = (replica.role.clone(), replica.ordinal);
         Some(EndpointNow { id, role, ordinal, revision: replica.revision, host, ports, health })
     });
-    ServiceEndpoints {
-        service: service.name.clone(),
-        port: spec.and_then(|spec| spec.port),
-        entry: spec.and_then(|spec| Some(spec.entry_role()?.name.clone())),
-        endpoints: endpoints.collect(),
-    }
+    endpoints.collect()
 }

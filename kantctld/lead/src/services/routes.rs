@@ -34,7 +34,7 @@ fn route(state: &State, service: &Service, readiness: &Readiness) -> Option<Rout
     let spec = service.spec()?;
     let port = spec.port?;
     let entry = spec.entry_role()?.name.clone();
-    let found = endpoints(state, service, readiness).endpoints.into_iter();
+    let found = endpoints(state, service, readiness).into_iter();
     let of_entry = found.filter(|endpoint| endpoint.role == entry);
     Some(RouteOrder {
         service: service.name.clone(),

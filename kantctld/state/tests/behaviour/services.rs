@@ -1,49 +1,12 @@
 //! Commands about services: who may give them, what is refused, and what is kept.
 
-use common::blob::BlobHash;
 use common::id::{JobKey, Ordinal, Revision};
-use common::job::{Ask, Probes};
+use common::job::Ask;
 use common::reason::{Refusal, ServiceRefusal};
-use common::service::table::Hold;
-use common::service::{
-    Bounds, EVENTS_KEPT, REVISIONS_KEPT, RoleSpec, ServiceSpec, StopReason, UpdatePolicy,
-};
-use common::time::Span;
-use state::{Actor, Command, Deployment, Event, ServiceAction};
+use common::service::{EVENTS_KEPT, REVISIONS_KEPT, StopReason};
+use state::{Actor, Command, Event, ServiceAction};
+use testkit::deployment;
 use testkit::house::{House, OPERATOR, OTHER, USER};
-
-fn deployment(name: &str, script: &str, change: impl FnOnce(&mut ServiceSpec)) -> Deployment {
-    let role = RoleSpec {
-        name: "worker".parse().unwrap(),
-        ask: Ask::default(),
-        script: BlobHash::of(script.as_bytes()),
-        environment: BlobHash::of(b""),
-        replicas: Bounds { min: 1, max: 3 },
-        ports: vec!["http".parse().unwrap()],
-        probes: Probes::default(),
-        autoscale: None,
-    };
-    let mut spec = ServiceSpec {
-        roles: vec![role],
-        port: None,
-        entry: None,
-        affinity: None,
-        hold: Hold::default(),
-        token: None,
-        drain_delay: Span(0),
-        update: UpdatePolicy::default(),
-    };
-    change(&mut spec);
-    Deployment {
-        owner: testkit::ada(),
-        groups: Vec::new(),
-        operator: false,
-        via: None,
-        name: name.parse().unwrap(),
-        spec,
-        texts: vec![script.to_owned(), String::new()],
-    }
-}
 
 fn deploy(name: &str, script: &str) -> Command {
     Command::DeployService(Box::new(deployment(name, script, |_| {})))

@@ -1,47 +1,19 @@
 //! Decisions from the reports of routers, enacted on a real state.
 
 use super::*;
-use common::blob::BlobHash;
-use common::job::{Ask, Probes};
-use common::service::table::Hold;
-use common::service::{Bounds, RoleSpec, ServiceSpec, UpdatePolicy};
-use state::Deployment;
+use common::service::Bounds;
 use testkit::house::House;
 
 /// A service with a policy of two requests in flight for each replica, between 0 and 4 replicas.
 fn deployed() -> House {
-    let script = "#!/bin/sh\nserve\n";
     let policy = serde_json::json!({"min": 0, "max": 4, "concurrency": {"target": 2}});
-    let role = RoleSpec {
-        name: "worker".parse().unwrap(),
-        ask: Ask::default(),
-        script: BlobHash::of(script.as_bytes()),
-        environment: BlobHash::of(b""),
-        replicas: Bounds { min: 0, max: 4 },
-        ports: vec!["http".parse().unwrap()],
-        probes: Probes::default(),
-        autoscale: Some(serde_json::from_value(policy).unwrap()),
-    };
-    let spec = ServiceSpec {
-        roles: vec![role],
-        port: Some(8000),
-        entry: None,
-        affinity: None,
-        hold: Hold::default(),
-        token: None,
-        drain_delay: Span(0),
-        update: UpdatePolicy::default(),
-    };
+    let deployment = testkit::deployment("chat", "#!/bin/sh\nserve\n", |spec| {
+        spec.port = Some(8000);
+        spec.roles[0].replicas = Bounds { min: 0, max: 4 };
+        spec.roles[0].autoscale = Some(serde_json::from_value(policy).unwrap());
+    });
     let mut house = House::new();
-    house.apply(Command::DeployService(Box::new(Deployment {
-        owner: testkit::ada(),
-        groups: Vec::new(),
-        operator: false,
-        via: None,
-        name: "chat".parse().unwrap(),
-        spec,
-        texts: vec![script.to_owned(), String::new()],
-    })));
+    house.apply(Command::DeployService(Box::new(deployment)));
     house
 }
 

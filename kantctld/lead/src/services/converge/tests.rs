@@ -3,14 +3,12 @@
 
 use super::super::{Readiness, look, replicas};
 use super::*;
-use common::blob::BlobHash;
 use common::id::{AttemptId, Ordinal, ServiceName};
-use common::job::{Ask, EndCause, ReplicaHealth, ReplicaStatus};
-use common::service::table::Hold;
-use common::service::{Bounds, ServiceEventKind};
+use common::job::{EndCause, Probe, ProbeAction, ReplicaHealth, ReplicaStatus};
+use common::service::ServiceEventKind;
 use common::time::Span;
 use proptest::prelude::*;
-use state::{Deployment, ServiceAction};
+use state::ServiceAction;
 use testkit::house::{House, USER, end, exited, inventory, name, running, share};
 
 const CPUS: u32 = 64;
@@ -44,41 +42,13 @@ fn role_name() -> RoleName {
 /// A specification whose script holds this text, so that another text makes another revision.
 fn deployment(text: &str, change: impl FnOnce(&mut ServiceSpec)) -> Command {
     let script = format!("#!/bin/sh\nserve {text}\n");
-    let role = RoleSpec {
-        name: role_name(),
-        ask: Ask::default(),
-        script: BlobHash::of(script.as_bytes()),
-        environment: BlobHash::of(b""),
-        replicas: Bounds { min: 1, max: 6 },
-        ports: Vec::new(),
-        probes: common::job::Probes {
-            readiness: Some(common::job::Probe::new(common::job::ProbeAction::Command {
-                line: "true".to_owned(),
-            })),
-            ..Default::default()
-        },
-        autoscale: None,
-    };
-    let mut spec = ServiceSpec {
-        roles: vec![role],
-        port: None,
-        entry: None,
-        affinity: None,
-        hold: Hold::default(),
-        token: None,
-        drain_delay: Span(0),
-        update: UpdatePolicy::default(),
-    };
-    change(&mut spec);
-    Command::DeployService(Box::new(Deployment {
-        owner: testkit::ada(),
-        groups: Vec::new(),
-        operator: false,
-        via: None,
-        name: service_name(),
-        spec,
-        texts: vec![script, String::new()],
-    }))
+    Command::DeployService(Box::new(testkit::deployment("chat", &script, |spec| {
+        let role = &mut spec.roles[0];
+        role.replicas.max = 6;
+        let line = "true".to_owned();
+        role.probes.readiness = Some(Probe::new(ProbeAction::Command { line }));
+        change(spec);
+    })))
 }
 
 impl World {

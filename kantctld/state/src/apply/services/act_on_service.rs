@@ -26,7 +26,7 @@ pub(super) fn apply(
     }
     match action {
         ServiceAction::Scale { role, replicas } => {
-            scale(service, role, *replicas)?;
+            check_scale(service, role, *replicas)?;
             let from = service.wanted(role);
             service.wanted.insert(role.clone(), *replicas);
             if from != *replicas {
@@ -74,17 +74,14 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// Whether a role may have this number of replicas.
-fn scale(service: &Service, role: &RoleName, replicas: u32) -> Result<(), ServiceRefusal> {
-    find_role(service, role)?;
-    let bounds = service.spec().and_then(|spec| spec.role(role)).map(|role| role.replicas);
-    match bounds.filter(|bounds| bounds.clamp(replicas) != replicas) {
-        Some(bounds) => {
-            let (name, role, max) = (service.name.clone(), role.clone(), bounds.max);
-            Err(ServiceRefusal::OutOfBounds { name, role, replicas, min: bounds.min, max })
-        }
-        None => Ok(()),
+/// Checks that a role may have this number of replicas.
+fn check_scale(service: &Service, role: &RoleName, replicas: u32) -> Result<(), ServiceRefusal> {
+    let bounds = find_role(service, role)?.replicas;
+    if bounds.clamp(replicas) == replicas {
+        return Ok(());
     }
+    let (name, role, min, max) = (service.name.clone(), role.clone(), bounds.min, bounds.max);
+    Err(ServiceRefusal::OutOfBounds { name, role, replicas, min, max })
 }
 
 /// The revision to return to: the named one, or the last healthy one before the current one.

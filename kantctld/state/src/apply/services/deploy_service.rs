@@ -12,7 +12,9 @@ use common::blob::BlobHash;
 use common::id::{Revision, RoleName, ServiceName, Uid};
 use common::job::check::{AskError, ENVIRONMENT_BYTES_MAX, check_script};
 use common::reason::{BadRequest, NoRoom, Refusal, ServiceRefusal};
-use common::service::{SERVICES_PER_USER_MAX, ScaledBy, ServiceEventKind, ServiceSpec, check_spec};
+use common::service::{
+    RoleSpec, SERVICES_PER_USER_MAX, ScaledBy, ServiceEventKind, ServiceSpec, check_spec,
+};
 use common::unit::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -192,12 +194,15 @@ fn text_bytes(state: &State, uid: Uid) -> u64 {
     hashes.iter().map(|hash| state.blobs.get(hash).map_or(0, |text| text.len() as u64)).sum()
 }
 
-/// The role of a service, which must exist in its current revision.
-pub(super) fn find_role(service: &Service, role: &RoleName) -> Result<RoleName, ServiceRefusal> {
-    let spec = service.spec();
-    if spec.is_some_and(|spec| spec.role(role).is_some()) {
-        return Ok(role.clone());
-    }
-    let known = spec.iter().flat_map(|spec| &spec.roles).map(|role| role.name.clone()).collect();
-    Err(ServiceRefusal::UnknownRole { name: service.name.clone(), role: role.clone(), known })
+/// A role of the current revision.
+pub(super) fn find_role<'a>(
+    service: &'a Service,
+    role: &RoleName,
+) -> Result<&'a RoleSpec, ServiceRefusal> {
+    let roles = || service.spec().into_iter().flat_map(|spec| &spec.roles);
+    roles().find(|one| one.name == *role).ok_or_else(|| ServiceRefusal::UnknownRole {
+        name: service.name.clone(),
+        role: role.clone(),
+        known: roles().map(|role| role.name.clone()).collect(),
+    })
 }

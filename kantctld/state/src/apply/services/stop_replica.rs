@@ -19,6 +19,7 @@ pub(super) fn apply(
     let now = state.now;
     let Some((record, element)) = state.element(key) else { return Ok(()) };
     let Some(replica) = record.spec.ask.replica.clone() else { return Ok(()) };
+    let owner = record.spec.owner.uid;
     match element.phase {
         Phase::Pending => lifecycle::drop_waiting(state, events, key, Outcome::Cancelled, None),
         Phase::Starting | Phase::Running | Phase::Suspended => {
@@ -26,9 +27,7 @@ pub(super) fn apply(
         }
         Phase::Completing => {
             // One that was preempted does not wait for room again.
-            let is_changed =
-                lifecycle::change_end(state, events, key, record_owner(state, key), false);
-            if !is_changed {
+            if !lifecycle::change_end(state, events, key, owner, false) {
                 return Ok(());
             }
         }
@@ -39,8 +38,4 @@ pub(super) fn apply(
         service.note(now, ServiceEventKind::ReplicaStopped { role, ordinal, job, why });
     }
     Ok(())
-}
-
-fn record_owner(state: &State, key: JobKey) -> common::id::Uid {
-    state.job(key.job).map_or_else(Default::default, |record| record.spec.owner.uid)
 }
