@@ -5,6 +5,7 @@
 mod check;
 mod hours;
 mod latency;
+mod outlook;
 mod policy;
 mod reason;
 mod rule;
@@ -14,6 +15,7 @@ mod unit;
 pub use check::PolicyError;
 pub use hours::{Days, Hours, HoursError, LocalTime, Minute, Weekday};
 pub use latency::{Decode, DecodeCurve, DecodePoint, LatencyRule, Prefill, PrefillPoint};
+pub use outlook::Outlook;
 pub use policy::{Bounds, Policy, RatioBand, Rule};
 pub use reason::{Demand, Limit, Measure, QueueSignal, Reason, Stage};
 pub use rule::{Concurrency, Metric, PerReplica, Queue, Rps, Utilisation};

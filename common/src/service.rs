@@ -3,6 +3,7 @@
 //! of the specification makes a new revision, to which the replicas are moved step by step.
 
 mod check;
+pub mod engine;
 mod event;
 pub mod load;
 mod spec;
@@ -14,5 +15,5 @@ pub use check::{
     check_spec,
 };
 pub use event::{EVENTS_KEPT, ScaledBy, ServiceEvent, ServiceEventKind, StopReason, UpdateFailure};
-pub use spec::{Bounds, RoleSpec, ServiceSpec};
+pub use spec::{Bounds, RatioSpec, RoleSpec, ServiceSpec};
 pub use update::UpdatePolicy;

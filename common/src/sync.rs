@@ -2,8 +2,8 @@
 //! other threads go on with the value as it left it, instead of panicking in turn.
 
 use std::sync;
-use std::sync::PoisonError;
 pub use std::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{PoisonError, TryLockError};
 use std::time::Duration;
 
 /// [`std::sync::Mutex`], without poison.
@@ -17,6 +17,15 @@ impl<T> Mutex<T> {
 
     pub fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// `None`: another thread holds it.
+    pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        match self.0.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     pub fn into_inner(self) -> T {

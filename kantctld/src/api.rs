@@ -119,6 +119,7 @@ fn leader_routes() -> Router<Arc<Core>> {
         .route("/v1/services/{name}/resume", post(services::resume))
         .route("/v1/services/{name}/promote", post(services::promote))
         .route("/v1/services/{name}/stop", post(services::stop))
+        .route("/v1/services/{name}/explain", get(services::explain))
         .route("/v1/services/{name}/endpoints", get(services::targets))
         .route("/v1/queues", get(nodes::queues))
         .route("/v1/accounts", get(history::accounts))

@@ -4,7 +4,7 @@
 mod effects;
 mod notifications;
 mod scheduler;
-mod services;
+pub(crate) mod services;
 mod term;
 mod timers;
 

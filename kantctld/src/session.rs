@@ -208,16 +208,15 @@ impl Session {
                             return because("too many reports wait for the log");
                         }
                     }
-                    Some(Ok(FromNode::Replicas(statuses))) => {
-                        services::note_replicas(&self.core, self.known.node(), statuses);
-                    }
-                    Some(Ok(FromNode::RouterLoad(load))) => {
-                        services::note_load(&self.core, self.known.node(), load);
-                    }
                     Some(Ok(FromNode::Output(chunk))) => self.questions.on_output(chunk),
                     Some(Ok(FromNode::Task(news))) => self.questions.on_task(news),
                     Some(Ok(FromNode::Steps(news))) => self.questions.on_steps(*news),
                     Some(Ok(FromNode::Signalled(news))) => self.questions.on_signalled(news),
+                    Some(Ok(
+                        message @ (FromNode::Replicas(_)
+                        | FromNode::ReplicaLoads(_)
+                        | FromNode::RouterLoad(_)),
+                    )) => services::note(&self.core, self.known.node(), message),
                     Some(Ok(FromNode::Hello(_))) => return because("it sent a second hello"),
                     Some(Err(error)) => return error.into(),
                     None => return because("the connection ended"),

@@ -6,12 +6,13 @@ use crate::accounting;
 use crate::cgroup::CgroupParent;
 use crate::config::Settings;
 use crate::container_support::Offer;
+use crate::gpu::meter;
 use crate::gpu::numbers::NumbersError;
 use crate::health::{self, Watched};
 use crate::node_probe::{NodeProbe, NodeProbeError, probe_node};
 use crate::node_runtime::NodeRuntime;
 use crate::notify;
-use crate::probes::Prober;
+use crate::probes::{GpuUsage, Prober};
 use crate::routes::{self, RouterChannels};
 use crate::runner::Executor;
 use crate::session::{NodeInfo, SessionTiming};
@@ -86,6 +87,7 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     let (RouterChannels { load, routes }, serve_router) =
         routes::connect(&settings.spool, settings.router);
     let (published_replicas, replicas) = watch::channel(BTreeMap::new());
+    let (published_loads, replica_loads) = watch::channel(BTreeMap::new());
     let endpoint = |addr: &String| Endpoint::Tls { addr: addr.clone(), identity: identity.clone() };
     let (watch, health) = health::watch(Watched {
         settings: settings.health.clone(),
@@ -109,11 +111,14 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
         health,
         steps: Some(steps.clone()),
         replicas,
+        replica_loads,
         load,
         routes,
     };
     let held = steps.status();
-    let prober = Prober::new(steps.clone(), published_replicas);
+    let library = settings.nvml_library.clone();
+    let gpu_usage = GpuUsage::new(Box::new(move || meter::open(library.as_deref())));
+    let prober = Prober::new(steps.clone(), published_replicas, published_loads, gpu_usage);
     let gpus = parts.info.inventory.gpus.clone();
     let accounting = {
         let (library, period) = (settings.nvml_library.clone(), settings.accounting_period);

@@ -185,6 +185,7 @@ impl Node {
             health: watch::channel(Some(Vec::new())).1,
             steps: None,
             replicas: watch::channel(BTreeMap::new()).1,
+            replica_loads: watch::channel(BTreeMap::new()).1,
             load: watch::channel(None).1,
             routes: None,
         };

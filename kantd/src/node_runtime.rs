@@ -5,7 +5,7 @@ use crate::health::Findings;
 use crate::local;
 use crate::notify;
 use crate::output::OutputReader;
-use crate::probes::{Prober, ReplicaStatuses};
+use crate::probes::{Prober, ReplicaLoads, ReplicaStatuses};
 use crate::runner::{Executor, Runner, RunnerMessage};
 use crate::session::{NodeInfo, Session, SessionTiming};
 use crate::step::Steps;
@@ -33,6 +33,8 @@ pub struct NodeRuntime {
     pub steps: Option<Steps>,
     /// The state of the replicas of services.
     pub replicas: watch::Receiver<ReplicaStatuses>,
+    /// What is measured of them.
+    pub replica_loads: watch::Receiver<ReplicaLoads>,
     /// The load of the services, from the router on this node.
     pub load: watch::Receiver<Option<RouterLoad>>,
     /// Takes the services for a router on this node, if there is one.
@@ -81,7 +83,8 @@ impl NodeRuntime {
     ) -> Session {
         let output = OutputReader::new(self.allow_root, observed.clone())
             .emulated(self.info.inventory.is_emulated());
-        let Self { controllers, info, timing, health, steps, replicas, load, routes, .. } = self;
+        let Self { controllers, info, timing, health, steps, load, routes, .. } = self;
+        let (replicas, replica_loads) = (self.replicas, self.replica_loads);
         Session {
             controllers,
             info,
@@ -92,6 +95,7 @@ impl NodeRuntime {
             output,
             steps,
             replicas,
+            replica_loads,
             load,
             routes,
             session_controller,

@@ -1,8 +1,10 @@
 //! Probes of replicas of services: each running replica whose first node this is has a task that
-//! probes it, publishes what it finds, and ends a replica that is not live. A suspended replica is
-//! not probed.
+//! probes and measures it, publishes what it finds, and ends a replica that is not live. A
+//! suspended replica is not probed.
 
 mod attempt;
+mod engine;
+mod measure;
 
 use crate::step::{Liveness, StepSpec, Steps};
 use attempt::{Attempt, ProbeFailure};
@@ -10,6 +12,7 @@ use common::id::AttemptId;
 use common::job::{Probe, ReplicaHealth, ReplicaStatus};
 use common::time::Span;
 use common::wire::node::StepPhase;
+pub use measure::{GpuUsage, ReplicaLoads};
 use node::Observed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -29,15 +32,23 @@ const WHY_CHARS_MAX: usize = 200;
 pub struct Prober {
     steps: Steps,
     published: Arc<watch::Sender<ReplicaStatuses>>,
+    loads: Arc<watch::Sender<ReplicaLoads>>,
+    gpus: Arc<GpuUsage>,
     tasks: JoinSet<()>,
     probed: BTreeMap<AttemptId, AbortHandle>,
 }
 
 impl Prober {
     #[must_use]
-    pub fn new(steps: Steps, published: watch::Sender<ReplicaStatuses>) -> Self {
+    pub fn new(
+        steps: Steps,
+        published: watch::Sender<ReplicaStatuses>,
+        loads: watch::Sender<ReplicaLoads>,
+        gpus: GpuUsage,
+    ) -> Self {
+        let (published, loads) = (Arc::new(published), Arc::new(loads));
         let (tasks, probed) = (JoinSet::new(), BTreeMap::new());
-        Self { steps, published: Arc::new(published), tasks, probed }
+        Self { steps, published, loads, gpus: Arc::new(gpus), tasks, probed }
     }
 
     /// Runs until the sender of the phases is gone.
@@ -61,6 +72,7 @@ impl Prober {
         let over = self.probed.extract_if(.., |id, _| !running.contains_key(id));
         for (id, task) in over {
             task.abort();
+            self.loads.send_if_modified(|all| all.remove(&id).is_some());
             self.published.send_modify(|all| {
                 if suspended.contains(&id) {
                     all.entry(id).and_modify(|one| one.health = ReplicaHealth::NotReady);
@@ -76,6 +88,8 @@ impl Prober {
                     spec: Arc::clone(spec),
                     steps: self.steps.clone(),
                     published: Arc::clone(&self.published),
+                    loads: Arc::clone(&self.loads),
+                    gpus: Arc::clone(&self.gpus),
                 };
                 self.probed.insert(*id, self.tasks.spawn(replica.watch()));
             }
@@ -106,6 +120,8 @@ struct Replica {
     spec: Arc<StepSpec>,
     steps: Steps,
     published: Arc<watch::Sender<ReplicaStatuses>>,
+    loads: Arc<watch::Sender<ReplicaLoads>>,
+    gpus: Arc<GpuUsage>,
 }
 
 impl Replica {
@@ -136,8 +152,15 @@ impl Replica {
                 None => std::future::pending().await,
             }
         };
+        let measured = async {
+            match &order.metrics {
+                Some(metrics) => self.measure(metrics).await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             () = ready => {}
+            () = measured => {}
             in_a_row = alive => {
                 self.publish(ReplicaHealth::NotReady, None);
                 self.steps.end_not_live(self.id, Liveness::Failed { in_a_row });

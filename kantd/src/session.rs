@@ -7,7 +7,7 @@ mod rotation;
 
 use crate::health::Findings;
 use crate::output::OutputReader;
-use crate::probes::ReplicaStatuses;
+use crate::probes::{ReplicaLoads, ReplicaStatuses};
 use crate::runner::RunnerMessage;
 use crate::step::{Steps, expire_leases};
 use common::causes::with_causes;
@@ -20,7 +20,7 @@ use net::{
     connect_channel,
 };
 use node::Observed;
-use reports::{report, report_health, report_load, report_replicas};
+use reports::{report, report_health, report_load, report_replica_loads, report_replicas};
 use rotation::{ControllerRotation, Ending};
 use std::sync::Arc;
 use std::time::Duration;
@@ -84,6 +84,8 @@ pub struct Session {
     pub steps: Option<Steps>,
     /// The state of the replicas of services.
     pub replicas: watch::Receiver<ReplicaStatuses>,
+    /// What is measured of them.
+    pub replica_loads: watch::Receiver<ReplicaLoads>,
     /// The load of the services, from the router on this node.
     pub load: watch::Receiver<Option<RouterLoad>>,
     /// Takes the services for a router on this node, if there is one.
@@ -199,6 +201,7 @@ impl Session {
             error = report_health(self.health.clone(), sender.clone()) => error,
             error = report_load(self.load.clone(), sender.clone()) => error,
             error = report_replicas(self.replicas.clone(), sender.clone()) => error,
+            error = report_replica_loads(self.replica_loads.clone(), sender.clone()) => error,
             error = self.listen(receiver, sender) => error,
             never = expire_leases(self.steps.as_ref()) => match never {},
         }

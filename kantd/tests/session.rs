@@ -30,6 +30,7 @@ fn node(
         health: tokio::sync::watch::channel(None).1,
         steps: None,
         replicas: tokio::sync::watch::channel(std::collections::BTreeMap::new()).1,
+        replica_loads: tokio::sync::watch::channel(std::collections::BTreeMap::new()).1,
         load: tokio::sync::watch::channel(None).1,
         routes: None,
     };

@@ -56,6 +56,27 @@ pub enum Measure {
     },
 }
 
+impl Measure {
+    /// The replicas that the load keeps at their target. Without a load for each replica: those
+    /// that the rule wants.
+    #[must_use]
+    pub fn load(&self) -> Fraction {
+        let at_target = |load: u64, target: u64| {
+            let replicas = u128::from(load) * 1000 / u128::from(target.max(1));
+            Fraction(u64::try_from(replicas).unwrap_or(u64::MAX))
+        };
+        match self {
+            Self::Concurrency(demand) => at_target(demand.load.0, demand.target.0),
+            Self::Rps(demand) => at_target(demand.load.0, demand.target.0),
+            Self::Fixed { replicas }
+            | Self::NoData { replicas, .. }
+            | Self::Utilisation { replicas, .. }
+            | Self::Queue { replicas, .. }
+            | Self::Latency { replicas, .. } => Fraction(u64::from(replicas.0) * 1000),
+        }
+    }
+}
+
 /// A load, and the part of it that one replica takes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Demand<T> {

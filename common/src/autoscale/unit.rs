@@ -79,7 +79,7 @@ fn thousandths(value: f64) -> Option<u64> {
 }
 
 /// A number of thousandths as a decimal number without trailing zeros: `8.4`.
-fn show(thousandths: u64) -> String {
+pub(super) fn show(thousandths: u64) -> String {
     let text = format!("{}.{:03}", thousandths / 1000, thousandths % 1000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

@@ -28,7 +28,7 @@ pub use mail::{Mail, MailEvent, MailEvents};
 pub use moving::Moving;
 pub use patch::Patch;
 pub use probe::{Probe, ProbeAction, Probes};
-pub use replica::{PortGrant, Replica, ReplicaHealth, ReplicaStatus};
+pub use replica::{Metrics, MetricsSource, PortGrant, Replica, ReplicaHealth, ReplicaStatus};
 pub use set::{SetPlace, check_size};
 pub use size::{JobSize, ResizeSignal};
 pub use spec::{Ask, Launch, OpenMode, Owner, Rlimit, Spec};

@@ -2,6 +2,7 @@
 
 use super::probe::Probes;
 use crate::id::{AttemptId, Ordinal, PortName, Revision, RoleName, ServiceName};
+use crate::serde_skip::is_default;
 use crate::time::Span;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -18,9 +19,31 @@ pub struct Replica {
     pub ports: Vec<PortName>,
     #[serde(default)]
     pub probes: Probes,
+    /// What its node measures for autoscaling.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<Metrics>,
     /// The time between leaving the discovery and SIGTERM, for requests that are still answered.
     #[serde(default)]
     pub drain_delay: Span,
+}
+
+/// What is measured of a replica for autoscaling.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Metrics {
+    /// Its engine is asked for its metrics, in the text format of Prometheus.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<MetricsSource>,
+    /// How busy its GPUs are is read from the driver.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub gpu_usage: bool,
+}
+
+/// Where an engine reports its metrics.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MetricsSource {
+    pub port: PortName,
+    /// Begins with `/`.
+    pub path: String,
 }
 
 /// `chat/worker.3`

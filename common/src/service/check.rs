@@ -2,7 +2,7 @@
 //! answer, and the controller makes them again.
 
 use super::{RoleSpec, ServiceSpec};
-use crate::autoscale::PolicyError;
+use crate::autoscale::{Metric, PolicyError, Rule};
 use crate::id::{PortName, RoleName};
 use crate::job::check::{AskError, check_ask};
 use crate::job::{Probe, ProbeAction};
@@ -39,11 +39,12 @@ pub enum SpecError {
     #[error("role {role}: two ports are called {port}")]
     PortTwice { role: RoleName, port: PortName },
     #[error(
-        "role {role}: a probe uses port {port}, which is not declared: add it to the role's ports"
+        "role {role}: a probe or `metrics` uses port {port}, which is not declared: add it to the \
+         role's ports"
     )]
     UnknownPort { role: RoleName, port: PortName },
-    #[error("role {role}: a probe's path must begin with / and have no spaces: `{path}`")]
-    ProbePath { role: RoleName, path: String },
+    #[error("role {role}: a path must begin with / and have no spaces: `{path}`")]
+    Path { role: RoleName, path: String },
     #[error(
         "role {role}: a probe needs a period and a timeout above zero and at most one day, and 1 \
          to {PROBE_COUNT_MAX} failures and successes"
@@ -57,6 +58,15 @@ pub enum SpecError {
     Option { role: RoleName, option: &'static str },
     #[error("role {role}: {problem}")]
     Autoscale { role: RoleName, problem: PolicyError },
+    #[error(
+        "role {role}: its autoscaling policy needs what the engines report: add `metrics`, such as \
+         metrics = \"/metrics\", or use `concurrency` or `rps` for the role that gets the requests"
+    )]
+    NoMetrics { role: RoleName },
+    #[error("`ratio` needs two roles of this service, and both with an `autoscale` policy: {0}")]
+    RatioRole(RoleName),
+    #[error("`ratio`: {0}")]
+    Ratio(PolicyError),
     #[error("role {role}: the autoscaling policy must have the role's own min and max")]
     AutoscaleBounds { role: RoleName },
     #[error("the entry role {0} is not among the roles, or has no ports")]
@@ -92,6 +102,11 @@ pub fn check_spec(spec: &ServiceSpec) -> Result<(), SpecError> {
         }
         check_role(role)?;
     }
+    for role in &spec.roles {
+        let is_entry = spec.entry_role().is_some_and(|entry| entry.name == role.name);
+        check_metrics(role, is_entry)?;
+    }
+    check_ratio(spec)?;
     if let Some(name) = &spec.entry
         && spec.role(name).is_none_or(|role| role.ports.is_empty())
     {
@@ -160,24 +175,63 @@ fn check_role(role: &RoleSpec) -> Result<(), SpecError> {
     Ok(())
 }
 
-fn check_probe(role: &RoleSpec, probe: &Probe) -> Result<(), SpecError> {
-    let name = || role.name.clone();
-    if let Some(port) = probe.action.port().filter(|port| !role.ports.contains(port)) {
-        return Err(SpecError::UnknownPort { role: name(), port: port.clone() });
+/// Routers measure only the role that gets the requests; all else comes from the engines.
+fn check_metrics(role: &RoleSpec, is_entry: bool) -> Result<(), SpecError> {
+    if let Some(source) = &role.metrics {
+        check_port(role, &source.port)?;
+        check_path(role, &source.path)?;
+        return Ok(());
     }
+    let Some(policy) = &role.autoscale else { return Ok(()) };
+    let is_known = match &policy.rule {
+        Rule::Fixed => true,
+        Rule::Concurrency(_) | Rule::Rps(_) => is_entry,
+        Rule::Utilisation(rule) => match rule.metric {
+            Metric::GpuUsage => true,
+            Metric::InFlight | Metric::Rps => is_entry,
+            Metric::Waiting | Metric::KvUsage | Metric::Ttft | Metric::Itl => false,
+        },
+        Rule::Queue(_) | Rule::Latency(_) => false,
+    };
+    if is_known { Ok(()) } else { Err(SpecError::NoMetrics { role: role.name.clone() }) }
+}
+
+fn check_ratio(spec: &ServiceSpec) -> Result<(), SpecError> {
+    let Some(ratio) = &spec.ratio else { return Ok(()) };
+    ratio.band.validate().map_err(SpecError::Ratio)?;
+    let scales = |name: &RoleName| spec.role(name).is_some_and(|role| role.autoscale.is_some());
+    let unfit = [&ratio.prefill, &ratio.decode].into_iter().find(|name| !scales(name));
+    let twice = (ratio.prefill == ratio.decode).then_some(&ratio.decode);
+    unfit.or(twice).map_or(Ok(()), |name| Err(SpecError::RatioRole(name.clone())))
+}
+
+fn check_port(role: &RoleSpec, port: &PortName) -> Result<(), SpecError> {
+    if role.ports.contains(port) {
+        return Ok(());
+    }
+    Err(SpecError::UnknownPort { role: role.name.clone(), port: port.clone() })
+}
+
+fn check_path(role: &RoleSpec, path: &str) -> Result<(), SpecError> {
+    let is_sound = path.starts_with('/')
+        && path.len() <= PATH_BYTES_MAX
+        && path.bytes().all(|byte| byte.is_ascii_graphic());
+    if is_sound {
+        return Ok(());
+    }
+    Err(SpecError::Path { role: role.name.clone(), path: path.to_owned() })
+}
+
+fn check_probe(role: &RoleSpec, probe: &Probe) -> Result<(), SpecError> {
+    probe.action.port().map_or(Ok(()), |port| check_port(role, port))?;
     if let ProbeAction::Http { path, .. } = &probe.action {
-        let is_sound = path.starts_with('/')
-            && path.len() <= PATH_BYTES_MAX
-            && path.bytes().all(|byte| byte.is_ascii_graphic());
-        if !is_sound {
-            return Err(SpecError::ProbePath { role: name(), path: path.clone() });
-        }
+        check_path(role, path)?;
     }
     let spans = [probe.period, probe.timeout];
     let counts = [probe.failures, probe.successes];
     let is_sound = spans.iter().all(|span| !span.is_zero() && *span <= SPAN_MAX)
         && counts.iter().all(|count| (1..=PROBE_COUNT_MAX).contains(count));
-    if is_sound { Ok(()) } else { Err(SpecError::ProbeTiming { role: name() }) }
+    if is_sound { Ok(()) } else { Err(SpecError::ProbeTiming { role: role.name.clone() }) }
 }
 
 #[cfg(test)]

@@ -102,6 +102,9 @@ pub enum ServiceEventKind {
         role: RoleName,
         ordinal: Ordinal,
         failures: u32,
+        /// Its last job.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        job: Option<JobId>,
     },
     /// All replicas are of this revision, and healthy.
     UpdateComplete {
@@ -200,7 +203,7 @@ impl fmt::Display for ServiceEventKind {
                      logs {job}`"
                 )
             }
-            Self::ReplicaHeld { role, ordinal, failures } => {
+            Self::ReplicaHeld { role, ordinal, failures, .. } => {
                 write!(
                     f,
                     "replica {role}.{ordinal} is held after {failures} failures in a row: deploy \

@@ -2,10 +2,10 @@
 
 use super::UpdatePolicy;
 use super::table::{FieldName, Hold, TokenHash};
-use crate::autoscale::Policy;
+use crate::autoscale::{Metric, Policy, RatioBand, Rule};
 use crate::blob::BlobHash;
 use crate::id::{PortName, RoleName};
-use crate::job::{Ask, Probes};
+use crate::job::{Ask, Metrics, MetricsSource, Probes};
 use crate::time::Span;
 use serde::{Deserialize, Serialize};
 
@@ -46,9 +46,41 @@ pub struct RoleSpec {
     pub ports: Vec<PortName>,
     #[serde(default)]
     pub probes: Probes,
+    /// Where each replica's engine reports its load, for the policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<MetricsSource>,
     /// How the number of replicas is chosen between the bounds; `None`: by users alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub autoscale: Option<Policy>,
+}
+
+impl RoleSpec {
+    /// What nodes measure of its replicas. `None`: nothing.
+    #[must_use]
+    pub fn measured(&self) -> Option<Metrics> {
+        let metric = self.metric();
+        let metrics =
+            Metrics { engine: self.metrics.clone(), gpu_usage: metric == Some(Metric::GpuUsage) };
+        (metrics != Metrics::default()).then_some(metrics)
+    }
+
+    /// The metric of the rule `utilisation`.
+    #[must_use]
+    pub fn metric(&self) -> Option<Metric> {
+        match &self.autoscale.as_ref()?.rule {
+            Rule::Utilisation(rule) => Some(rule.metric),
+            _ => None,
+        }
+    }
+}
+
+/// Two roles that need each other, prefill and decode, and the permitted numbers of the first for
+/// each of the second.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RatioSpec {
+    pub prefill: RoleName,
+    pub decode: RoleName,
+    pub band: RatioBand,
 }
 
 /// One revision of a service.
@@ -61,6 +93,8 @@ pub struct ServiceSpec {
     /// The role whose replicas the router sends requests to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<RoleName>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<RatioSpec>,
     /// Requests with the same value of this header go to the same replica, if its load permits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub affinity: Option<FieldName>,

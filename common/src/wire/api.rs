@@ -91,8 +91,8 @@ pub use reload::ReloadAnswer;
 pub use reservation::{ReservationList, ReservationPatch, ReservationRequest, ReservationView};
 pub use resize::ResizeRequest;
 pub use service::{
-    DeployAnswer, DeployRequest, ReplicaView, RoleView, RollbackRequest, ScaleRequest,
-    ServiceEventView, ServiceList, ServiceState, ServiceView,
+    DeployAnswer, DeployRequest, ReplicaView, RoleExplanation, RoleView, RollbackRequest,
+    ScaleRequest, ServiceEventView, ServiceExplanation, ServiceList, ServiceState, ServiceView,
 };
 pub use share::{Lender, ShareList, ShareOf, ShareView};
 pub use solve::{MoveView, SolveAnswer, SolveRequest, SolveView};

@@ -16,6 +16,7 @@ use crate::job::{Launch, OpenMode, Owner, Replica, ReplicaStatus, Rlimit, StepEn
 use crate::node::Inventory;
 use crate::resource::Allocation;
 use crate::serde_skip::is_default;
+use crate::service::engine::ReplicaLoad;
 use crate::service::load::RouterLoad;
 use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -54,6 +55,8 @@ pub enum FromNode {
     Signalled(SignalNews),
     /// The load of the services, as the router on this node measures it.
     RouterLoad(RouterLoad),
+    /// What is measured of the replicas of services, for autoscaling.
+    ReplicaLoads(Vec<ReplicaLoad>),
     /// Replicas of services with a new state: all of them after every connect, then changes.
     Replicas(Vec<ReplicaStatus>),
 }

@@ -2,8 +2,8 @@
 //! requests change nothing.
 
 use super::sample_cluster::{
-    accounts, booking, controllers, happened, metrics, nodes, queues, report, service, shares,
-    status,
+    accounts, booking, controllers, happened, metrics, nodes, queues, report, service,
+    service_explanation, shares, status,
 };
 use crate::support::{NOW, ReceivedRequest, TestController, job, jobs, json, output, refused_as};
 use axum::response::{IntoResponse, Response};
@@ -63,6 +63,7 @@ fn get(path: &str, line: &str) -> Response {
         ("/v1/services" | "/v1/services/chat", _) => {
             json(value!({ "services": [service()], "as_of": NOW }))
         }
+        ("/v1/services/chat/explain", _) => json(service_explanation()),
         ("/v1/services/chat/endpoints", _) => json(value!([
             { "targets": ["10.0.2.1:20017"], "labels": { "kant_service": "chat" } }
         ])),

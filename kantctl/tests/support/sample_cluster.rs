@@ -154,8 +154,26 @@ pub fn service() -> Value {
              "roles": [role],
              "events": [
                  event(20, "paused", value!({ "paused": { "by": 1000 } })),
+                 value!({ "at": NOW - Span::from_minutes(5), "text": "replica worker.1 is held",
+                          "kind": { "replica_held": { "role": "worker", "ordinal": 1,
+                                                      "failures": 5, "job": 41 } } }),
                  event(2, "resumed", value!({ "resumed": { "by": 1000 } })),
              ] })
+}
+
+pub fn service_explanation() -> Value {
+    let outlook = value!({ "more": "above 16.8 requests in flight, as a mean over 60 s",
+                           "fewer": "with 11.2 requests in flight or less, over 60 s" });
+    let role = value!({
+        "name": "worker", "bounds": { "min": 1, "max": 4 }, "wanted": 3, "ready": 1,
+        "set": [NOW, "by its policy: 14 requests in flight over 60 s"],
+        "decision": "13 requests in flight over 60 s",
+        "measured": "13 requests in flight, 2.5 requests per second",
+        "outlook": outlook,
+        "missing": ["worker.1: job 48 is not ready: GET /health answered 503",
+                    "worker.2: job 52 waits: it is next (`kantctl explain 52`)"],
+    });
+    value!({ "name": "chat", "state": "updating", "revision": 3, "roles": [role] })
 }
 
 pub fn controllers() -> Value {

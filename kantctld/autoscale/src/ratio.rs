@@ -49,15 +49,19 @@ pub fn ratio(band: &RatioBand, roles: Pair<Role>) -> Balance {
     wanted.prefill = prefill.bounds.clamp(wanted.prefill.max(Replicas::ONE));
     wanted.decode = decode.bounds.clamp(wanted.decode.max(Replicas::ONE));
     let (least, most) = (band.min, band.max);
+    // An idle role gets no more for the ratio: both would never go to zero.
+    let is_idle = prefill.load.is_zero() && decode.load.is_zero();
+    let more =
+        |role: Role, wanted, needed| if is_idle { wanted } else { role.more(wanted, needed) };
     if is_above(wanted, most) {
         // Too many prefill replicas, or too few decode replicas.
         let permitted = times(wanted.decode, most);
         wanted.prefill = prefill.fewer(wanted.prefill, permitted);
-        wanted.decode = decode.more(wanted.decode, divided(wanted.prefill, most));
+        wanted.decode = more(decode, wanted.decode, divided(wanted.prefill, most));
     } else if is_below(wanted, least) {
         let permitted = divided_down(wanted.prefill, least);
         wanted.decode = decode.fewer(wanted.decode, permitted);
-        wanted.prefill = prefill.more(wanted.prefill, times_up(wanted.decode, least));
+        wanted.prefill = more(prefill, wanted.prefill, times_up(wanted.decode, least));
     }
     Balance { wanted, in_band: !is_above(wanted, most) && !is_below(wanted, least) }
 }
@@ -154,6 +158,17 @@ mod tests {
         let bounds = Bounds { min: Replicas(2), max: Replicas(20) };
         let kept = Role { bounds, ..role(0, 0) };
         assert_eq!(balance(role(0, 0), kept), (1, 2, true), "one role may not go to zero");
+    }
+
+    #[test]
+    fn idle_roles_are_not_kept_from_zero_by_the_band() {
+        // Two decode replicas for each prefill replica.
+        let band = RatioBand { min: Fraction(250), max: Fraction(500) };
+        let number = |prefill, decode| ratio(&band, Pair { prefill, decode }).wanted;
+        let idle = Pair { prefill: Replicas(1), decode: Replicas(1) };
+        assert_eq!(number(role(0, 0), role(1, 0)), idle);
+        let busy = Pair { prefill: Replicas(1), decode: Replicas(2) };
+        assert_eq!(number(role(1, 100), role(1, 0)), busy);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 mod autoscaler;
 mod converge;
 mod endpoints;
+mod explain;
 mod readiness;
 mod routes;
 mod view;
@@ -12,6 +13,7 @@ mod view;
 pub use autoscaler::{Autoscaler, DECIDE_EVERY};
 pub use converge::{Plan, ReplicaNow, converge};
 pub use endpoints::{EndpointNow, endpoints};
+pub use explain::explain;
 pub use readiness::{Readiness, Reported};
 pub use routes::{Routes, routes};
 pub use view::{Names, service_view};

@@ -107,6 +107,7 @@ const fn service_status(refusal: &ServiceRefusal) -> StatusCode {
         ServiceRefusal::Stopping { .. }
         | ServiceRefusal::PortTaken { .. }
         | ServiceRefusal::NothingToPromote { .. }
+        | ServiceRefusal::Autoscaled { .. }
         | ServiceRefusal::IsReplica { .. } => StatusCode::CONFLICT,
         ServiceRefusal::UnknownRole { .. }
         | ServiceRefusal::UnknownRevision { .. }

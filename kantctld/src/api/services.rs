@@ -9,6 +9,7 @@ use super::submit::{owner, refuse_what_never_fits};
 use crate::core::Core;
 use crate::disk_guard::DiskGuard;
 use crate::host_names::user_name;
+use crate::leader::services::local_time;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use axum::{Extension, Json};
@@ -17,9 +18,10 @@ use common::job::ReplicaHealth;
 use common::reason::{Refusal, ServiceRefusal};
 use common::service::RoleSpec;
 use common::wire::api::{
-    DeployAnswer, DeployRequest, RollbackRequest, ScaleRequest, ServiceList, ServiceView,
+    DeployAnswer, DeployRequest, RollbackRequest, ScaleRequest, ServiceExplanation, ServiceList,
+    ServiceView,
 };
-use lead::services::{Names, endpoints, service_view};
+use lead::services::{self, Names, endpoints, service_view};
 use query::view::Waits;
 use serde::Serialize;
 use state::service::Service;
@@ -74,6 +76,22 @@ fn view(
     let scaled_by = |role: &RoleName| Some(autoscaler.reason(&service.name, role)?.to_string());
     let names = Names { user: &user_name, waits_for: &waits_for, scaled_by: &scaled_by };
     service_view(state, service, &readiness, &names, with_events)
+}
+
+/// GET /v1/services/{name}/explain
+pub async fn explain(
+    State(core): State<Arc<Core>>,
+    _user: net::User,
+    Path(name): Path<String>,
+) -> Result<Json<ServiceExplanation>, ApiFailure> {
+    let name: ServiceName = name.parse()?;
+    let (local, state, waits) = (local_time(core.now()), core.state.read(), core.last_waits());
+    let service = find(&state, &name)?;
+    let waits_for = |key: JobKey| waits.get(&key).map(|wait| wait.reason.to_string());
+    let (readiness, autoscaler) = (core.readiness.read(), core.autoscaler.read());
+    let scaled_by = |role: &RoleName| Some(autoscaler.reason(&name, role)?.to_string());
+    let names = Names { user: &user_name, waits_for: &waits_for, scaled_by: &scaled_by };
+    Ok(Json(services::explain(&state, service, &readiness, &autoscaler, &names, local)))
 }
 
 /// POST /v1/services

@@ -82,7 +82,7 @@ fn decide(core: &Core, decided_at: &mut Option<Instant>) -> Vec<Command> {
 }
 
 /// The local time of this host, for schedules.
-fn local_time(now: Time) -> LocalTime {
+pub fn local_time(now: Time) -> LocalTime {
     let at = i64::try_from(now.0).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
     let offset = at.map_or(0, |at| jiff::tz::TimeZone::system().to_offset(at).seconds());
     LocalTime::utc(Time(now.0.saturating_add_signed(i64::from(offset) * 1000)))

@@ -3,26 +3,26 @@
 
 use crate::core::Core;
 use common::id::NodeName;
-use common::job::ReplicaStatus;
-use common::service::load::RouterLoad;
-use common::wire::node::RouteOrder;
+use common::wire::node::{FromNode, RouteOrder};
 use tokio::sync::watch;
 
 /// The services for routers; `None` until they are known.
 pub(super) type Routes = watch::Receiver<Option<Vec<RouteOrder>>>;
 
-/// Takes a report on replicas.
-pub(super) fn note_replicas(core: &Core, node: &NodeName, statuses: Vec<ReplicaStatus>) {
+/// Takes what a node reports of its replicas and of its router. Other messages do not concern
+/// services.
+pub(super) fn note(core: &Core, node: &NodeName, message: FromNode) {
     let now = core.now();
-    if core.readiness.write().report(node, statuses, now) {
-        core.services_changed.notify_one();
-    }
-}
-
-/// Takes a report of the router on the node.
-pub(super) fn note_load(core: &Core, node: &NodeName, load: RouterLoad) {
-    let now = core.now();
-    if core.autoscaler.write().report(node, load, now) {
+    let is_news = match message {
+        FromNode::Replicas(statuses) => core.readiness.write().report(node, statuses, now),
+        FromNode::RouterLoad(load) => core.autoscaler.write().report(node, load, now),
+        FromNode::ReplicaLoads(loads) => {
+            core.autoscaler.write().report_replicas(loads, now);
+            false
+        }
+        _ => false,
+    };
+    if is_news {
         core.services_changed.notify_one();
     }
 }

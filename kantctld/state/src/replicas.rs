@@ -28,7 +28,8 @@ pub(crate) fn ended(state: &mut State, key: JobKey, outcome: Outcome) {
     // Failures of other revisions say nothing about the current one.
     if *revision == service.current && service.note_failure(&replica, now, ran) {
         let failures = crate::service::FAILURES_MAX;
-        service.note(now, ServiceEventKind::ReplicaHeld { role, ordinal, failures });
+        let job = Some(job);
+        service.note(now, ServiceEventKind::ReplicaHeld { role, ordinal, failures, job });
     }
 }
 

@@ -5,7 +5,7 @@ use common::id::{AttemptId, PortName, TaskNumber};
 use common::job::{ExitStatus, ProbeAction};
 use common::time::Span;
 use common::wire::node::{Manner, StartTask, TaskState, WatchTask};
-use http_body_util::Empty;
+use http_body_util::{BodyExt as _, Empty, Limited};
 use hyper::Request;
 use hyper::body::Bytes;
 use hyper::client::conn::http1;
@@ -24,6 +24,8 @@ pub(super) enum ProbeFailure {
     Request { path: String, source: hyper::Error },
     #[error("GET {path} answered {status}")]
     Status { path: String, status: u16 },
+    #[error("the answer to GET {path} broke off, or has more than {body_max} bytes")]
+    Body { path: String, body_max: usize },
     #[error("the replica has no port {0}")]
     NoPort(PortName),
     #[error("the command ended with {0}")]
@@ -46,7 +48,7 @@ impl Attempt<'_> {
     pub async fn make(&self, action: &ProbeAction) -> Result<(), ProbeFailure> {
         match action {
             ProbeAction::Tcp { port } => self.connect(port).await.map(drop),
-            ProbeAction::Http { port, path } => self.get(port, path).await,
+            ProbeAction::Http { port, path } => self.get(port, path, None).await.map(drop),
             ProbeAction::Command { line } => self.run(line).await,
         }
     }
@@ -70,7 +72,14 @@ impl Attempt<'_> {
         }
     }
 
-    async fn get(&self, port: &PortName, path: &str) -> Result<(), ProbeFailure> {
+    /// Gets a path, and its body if that is of interest, up to this size. A status from 200 to 399
+    /// is a success.
+    pub async fn get(
+        &self,
+        port: &PortName,
+        path: &str,
+        body_max: Option<usize>,
+    ) -> Result<Bytes, ProbeFailure> {
         let stream = self.connect(port).await?;
         let failed = |source| ProbeFailure::Request { path: path.to_owned(), source };
         let (mut sender, connection) =
@@ -79,20 +88,29 @@ impl Attempt<'_> {
         // The path was checked when the service was deployed.
         let Ok(request) = request else { return Err(ProbeFailure::NoPort(port.clone())) };
         let answer = async {
-            tokio::select! {
-                answer = sender.send_request(request) => answer,
-                // Also when the replica closes the connection before it answers.
-                ended = connection => match ended {
-                    Err(error) => Err(error),
-                    Ok(()) => std::future::pending().await,
-                },
+            let answer = sender.send_request(request).await.map_err(failed)?;
+            let status = answer.status();
+            if !status.is_success() && !status.is_redirection() {
+                let (path, status) = (path.to_owned(), status.as_u16());
+                return Err(ProbeFailure::Status { path, status });
+            }
+            let Some(body_max) = body_max else { return Ok(Bytes::new()) };
+            let body = Limited::new(answer.into_body(), body_max).collect().await;
+            let unread = |_| ProbeFailure::Body { path: path.to_owned(), body_max };
+            Ok(body.map_err(unread)?.to_bytes())
+        };
+        let ended = async {
+            match connection.await {
+                Err(error) => failed(error),
+                // The answer is complete, or its reader fails.
+                Ok(()) => std::future::pending().await,
             }
         };
-        let status = answer.await.map_err(failed)?.status();
-        if status.is_success() || status.is_redirection() {
-            return Ok(());
+        tokio::select! {
+            biased;
+            answer = answer => answer,
+            failure = ended => Err(failure),
         }
-        Err(ProbeFailure::Status { path: path.to_owned(), status: status.as_u16() })
     }
 
     /// Runs a command in the replica, as its user and within its limits.

@@ -1,15 +1,21 @@
-//! What a session sends up whenever it changes: phases of steps, health, replicas of services, and
-//! the load of the router.
+//! What a session sends up whenever it changes: phases of steps, health, replicas of services, what
+//! is measured of them, and the load of the router.
 
 use super::SessionError;
 use crate::health::Findings;
-use crate::probes::ReplicaStatuses;
+use crate::probes::{ReplicaLoads, ReplicaStatuses};
 use common::job::ReplicaStatus;
+use common::service::engine::ReplicaLoad;
 use common::service::load::RouterLoad;
 use common::wire::node::FromNode;
 use net::ChannelSender;
 use node::Observed;
+use std::time::Duration;
 use tokio::sync::watch;
+use tokio::time::sleep;
+
+/// The time between two reports of measurements.
+const LOADS_PERIOD: Duration = Duration::from_secs(1);
 
 /// Sends the findings, once they are known and whenever they change.
 pub(super) async fn report_health(
@@ -65,6 +71,27 @@ pub(super) async fn report_replicas(
             return std::future::pending().await;
         }
     }
+}
+
+/// Sends the measurements of replicas since the last report, at most once in a period.
+pub(super) async fn report_replica_loads(
+    mut loads: watch::Receiver<ReplicaLoads>,
+    sender: ChannelSender<FromNode>,
+) -> SessionError {
+    let mut reported = ReplicaLoads::new();
+    while loads.changed().await.is_ok() {
+        let now = loads.borrow_and_update().clone();
+        let is_news = |load: &&ReplicaLoad| reported.get(&load.id) != Some(*load);
+        let news: Vec<ReplicaLoad> = now.values().filter(is_news).cloned().collect();
+        if !news.is_empty() && sender.send(&FromNode::ReplicaLoads(news)).await.is_err() {
+            break;
+        }
+        reported = now;
+        // Each replica is measured at another time; one report covers them all.
+        sleep(LOADS_PERIOD).await;
+    }
+    // Nothing is measured on an emulated node, or the receiving half returns the reason.
+    std::future::pending().await
 }
 
 /// Sends the changes since `reported`, whenever there are any.

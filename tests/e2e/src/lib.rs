@@ -11,6 +11,7 @@ mod machine;
 mod person;
 mod small_disk;
 mod wait;
+mod web_client;
 
 mod kantctl;
 mod network;
@@ -39,3 +40,4 @@ pub use probe::Probe;
 pub use pseudo_terminal::PseudoTerminal;
 pub use small_disk::SmallDisk;
 pub use wait::{DEADLINE, gone, say, wait_for, wait_until};
+pub use web_client::{WebClient, free_port, get};

@@ -37,6 +37,7 @@ mod reload;
 mod rendezvous;
 mod resize;
 mod run;
+mod service_roles;
 mod services;
 mod signal;
 mod slurm_clients;

@@ -2,60 +2,12 @@
 
 use common::job::ReplicaHealth;
 use common::wire::api::{ReplicaView, ServiceList, ServiceState, ServiceView};
-use e2e::{Cluster, ClusterOptions, Kantctl, Person, wait_for};
-use std::io::{Read as _, Write as _};
+use e2e::{Cluster, ClusterOptions, Kantctl, Person, WebClient, free_port, get, wait_for};
 use std::net::TcpStream;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 
-/// A client that asks for the service again and again, and counts the answers.
-struct Client {
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<Counts>,
-}
-
-#[derive(Debug, Default)]
-struct Counts {
-    answered: usize,
-    /// What went wrong, for each failure.
-    failed: Vec<String>,
-}
-
-impl Client {
-    fn start(port: u16, path: &'static str) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        let thread = std::thread::spawn(move || {
-            let mut counts = Counts::default();
-            while !stopped.load(Ordering::Relaxed) {
-                match get(port, path) {
-                    // The last event of a stream shows that nothing of it is missing.
-                    Ok(answer) if answer.contains("200 OK") && answer.contains("token 4 ") => {
-                        counts.answered += 1;
-                    }
-                    Ok(answer) => counts.failed.push(answer),
-                    Err(error) => counts.failed.push(error.to_string()),
-                }
-            }
-            counts
-        });
-        Self { stop, thread }
-    }
-
-    /// The number of answers; there is no failure.
-    fn stop(self) -> usize {
-        self.stop.store(true, Ordering::Relaxed);
-        let counts = self.thread.join().unwrap_or_default();
-        assert_eq!(counts.failed, Vec::<String>::new(), "after {} answers", counts.answered);
-        counts.answered
-    }
-}
-
-/// A port that is free now.
-fn free_port() -> anyhow::Result<u16> {
-    Ok(std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
-}
+const STREAM: &str = "/generate?n=5";
+/// The last event of that stream.
+const LAST: &str = "token 4 ";
 
 /// A cluster of two nodes, with the example of a service in the user's directory.
 fn cluster() -> anyhow::Result<(Cluster, Kantctl)> {
@@ -91,15 +43,6 @@ fn ready(kantctl: &Kantctl, count: usize, revision: u32) -> anyhow::Result<Vec<R
         };
         Ok((replicas.len() == count && replicas.iter().all(is_it)).then_some(replicas))
     })
-}
-
-/// The answer of a replica to GET of a path.
-fn get(port: u16, path: &str) -> anyhow::Result<String> {
-    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer)?;
-    Ok(answer)
 }
 
 fn change(kantctl: &Kantctl, from: &str, to: &str) -> anyhow::Result<()> {
@@ -199,7 +142,7 @@ fn a_router_loses_no_request_while_replicas_and_daemons_come_and_go() -> anyhow:
     let router = cluster.start_router("n1")?;
     kantctl.ok(&["service", "deploy", "serve.toml", "--wait"])?;
     wait_for("the router", || Ok(get(port, "/").is_ok().then_some(())))?;
-    let clients: Vec<Client> = (0..3).map(|_| Client::start(port, "/generate?n=5")).collect();
+    let clients: Vec<WebClient> = (0..3).map(|_| WebClient::start(port, STREAM, LAST)).collect();
 
     kantctl.ok(&["service", "scale", "chat", "3"])?;
     let replicas = ready(&kantctl, 3, 1)?;
@@ -213,7 +156,7 @@ fn a_router_loses_no_request_while_replicas_and_daemons_come_and_go() -> anyhow:
     cluster.wait_for_nodes()?;
     kantctl.ok(&["service", "scale", "chat", "1"])?;
     ready(&kantctl, 1, 2)?;
-    let answered: usize = clients.into_iter().map(Client::stop).sum();
+    let answered: usize = clients.into_iter().map(WebClient::stop).sum();
     assert!(answered > 20, "{answered} answers");
     assert_eq!(replicas.len(), 3);
     assert!(router.stop()?.success());
@@ -234,12 +177,12 @@ fn a_service_without_replicas_wakes_for_a_held_request_and_grows_with_its_load()
     assert_eq!(show(&kantctl)?.roles[0].wanted, 0);
     wait_for("the router", || Ok(TcpStream::connect(("127.0.0.1", port)).ok()))?;
     // The request waits for the first replica.
-    assert!(get(port, "/generate?n=5")?.contains("token 4 "));
+    assert!(get(port, STREAM)?.contains(LAST));
     let events = kantctl.ok(&["service", "events", "chat"])?;
     assert!(events.contains("role worker scaled from 0 to 1 replicas: "), "{events}");
-    let clients: Vec<Client> = (0..4).map(|_| Client::start(port, "/generate?n=5")).collect();
+    let clients: Vec<WebClient> = (0..4).map(|_| WebClient::start(port, STREAM, LAST)).collect();
     wait_for("more replicas", || Ok((show(&kantctl)?.roles[0].ready >= 2).then_some(())))?;
-    let answered: usize = clients.into_iter().map(Client::stop).sum();
+    let answered: usize = clients.into_iter().map(WebClient::stop).sum();
     assert!(answered > 10, "{answered} answers");
     assert!(router.stop()?.success());
     Ok(())

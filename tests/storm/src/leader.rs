@@ -119,7 +119,8 @@ impl Lead {
             | FromNode::Steps(_)
             | FromNode::Signalled(_)
             | FromNode::Replicas(_)
-            | FromNode::RouterLoad(_) => {}
+            | FromNode::RouterLoad(_)
+            | FromNode::ReplicaLoads(_) => {}
         }
     }
 

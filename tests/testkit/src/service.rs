@@ -20,12 +20,14 @@ pub fn deployment(name: &str, script: &str, change: impl FnOnce(&mut ServiceSpec
         replicas: Bounds { min: 1, max: 3 },
         ports: vec!["http".parse().unwrap()],
         probes: Probes::default(),
+        metrics: None,
         autoscale: None,
     };
     let mut spec = ServiceSpec {
         roles: vec![role],
         port: None,
         entry: None,
+        ratio: None,
         affinity: None,
         hold: Hold::default(),
         token: None,

@@ -22,6 +22,8 @@ pub enum ServiceRefusal {
     UnknownRevision { name: ServiceName, known: Vec<Revision> },
     #[error("role {role} of service {name} has {min} to {max} replicas, {replicas} were asked for")]
     OutOfBounds { name: ServiceName, role: RoleName, replicas: u32, min: u32, max: u32 },
+    #[error("role {role} of service {name} has an autoscaling policy, which sets the number")]
+    Autoscaled { name: ServiceName, role: RoleName },
     #[error("service {name} has no canaries to promote")]
     NothingToPromote { name: ServiceName },
     #[error("job {key} was a replica of service {name}, which starts another one by itself")]
@@ -41,6 +43,7 @@ impl ServiceRefusal {
             Self::UnknownRole { .. } => "unknown_role",
             Self::UnknownRevision { .. } => "unknown_revision",
             Self::OutOfBounds { .. } => "out_of_bounds",
+            Self::Autoscaled { .. } => "autoscaled",
             Self::NothingToPromote { .. } => "nothing_to_promote",
             Self::IsReplica { .. } => "is_replica",
             Self::TooMany { .. } => "too_many_services",
@@ -62,6 +65,9 @@ impl ServiceRefusal {
                 return Some(format!("there are {}", joined(known, ", ")));
             }
             Self::OutOfBounds { .. } => "change `min` or `max`, and deploy it again",
+            Self::Autoscaled { .. } => {
+                "change `min` and `max`, or leave `autoscale` out, and deploy it again"
+            }
             Self::NothingToPromote { .. } => "see `kantctl service show`",
             Self::IsReplica { name, .. } => {
                 return Some(format!("see `kantctl service show {name}`"));

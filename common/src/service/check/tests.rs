@@ -15,6 +15,7 @@ fn role(name: &str) -> RoleSpec {
         replicas: Bounds { min: 1, max: 2 },
         ports: vec![PortName::new("http").unwrap()],
         probes: Probes::default(),
+        metrics: None,
         autoscale: None,
     }
 }
@@ -25,6 +26,7 @@ fn spec(roles: Vec<RoleSpec>) -> ServiceSpec {
         roles,
         port: None,
         entry: None,
+        ratio: None,
         affinity: None,
         hold: Hold::default(),
         token: None,

@@ -1,5 +1,6 @@
 //! Services on the wire.
 
+use crate::autoscale::Outlook;
 use crate::id::{JobKey, NodeName, Ordinal, Revision, RoleName, ServiceName};
 use crate::job::{Phase, PortGrant, ReplicaHealth};
 use crate::service::{Bounds, ServiceEvent, ServiceSpec, SpecError};
@@ -152,6 +153,36 @@ pub struct ServiceEventView {
     /// The user that caused it, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+}
+
+/// Why a service has the replicas that it has (GET /v1/services/{name}/explain).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServiceExplanation {
+    pub name: ServiceName,
+    pub state: ServiceState,
+    pub revision: Revision,
+    pub roles: Vec<RoleExplanation>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoleExplanation {
+    pub name: RoleName,
+    pub bounds: Bounds,
+    pub wanted: u32,
+    pub ready: u32,
+    /// When the wanted number was set, if it was ever changed, and by what.
+    pub set: (Option<Time>, String),
+    /// What its autoscaling policy decided last, and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<String>,
+    /// The last figures that the policy got. `None`: it has no policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outlook: Option<Outlook>,
+    /// A line for each place without a ready replica.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
 }
 
 impl DeployRequest {

@@ -5,7 +5,10 @@ use super::table::{Cell, Column, Table, Tint};
 use super::time::local;
 use crate::failure::Failure;
 use common::job::{Phase, ReplicaHealth};
-use common::wire::api::{ReplicaView, RoleView, ServiceList, ServiceState, ServiceView};
+use common::service::Bounds;
+use common::wire::api::{
+    ReplicaView, RoleView, ServiceExplanation, ServiceList, ServiceState, ServiceView,
+};
 
 const COLUMNS: [Column; 7] = [
     Column::new("NAME").min_width(10),
@@ -102,6 +105,42 @@ pub fn print_one(screen: &Screen, one: &ServiceView) -> Result<(), Failure> {
         screen.line("")?;
     }
     print_events(screen, one)
+}
+
+/// Prints why a service has the replicas that it has.
+///
+/// # Errors
+/// [`Failure`] when stdout is closed.
+pub fn print_explanation(screen: &Screen, one: &ServiceExplanation) -> Result<(), Failure> {
+    screen.line(&format!("{}, revision {}: {}", one.name, one.revision, one.state.word()))?;
+    for role in &one.roles {
+        let line = |name: &str, value: &str| screen.line(&format!("  {name:<11}{value}"));
+        let Bounds { min, max } = role.bounds;
+        let (wanted, ready) = (role.wanted, role.ready);
+        screen.line("")?;
+        screen.line(&format!("{}: {wanted} wanted ({min} to {max}), {ready} ready", role.name))?;
+        let (at, by) = &role.set;
+        let at = at.map(|at| format!("{} ", local(at, &screen.zone))).unwrap_or_default();
+        line("Set", &format!("{at}{by}"))?;
+        if wanted > min {
+            line("Extra", &format!("{} beyond `min` may be preempted", wanted - min))?;
+        }
+        let is_new = |decision: &&String| !by.ends_with(*decision);
+        let texts =
+            [("Now", role.decision.as_ref().filter(is_new)), ("Measured", role.measured.as_ref())];
+        let outlook = role.outlook.iter();
+        let changes =
+            outlook.flat_map(|outlook| [("More", &outlook.more), ("Fewer", &outlook.fewer)]);
+        for (name, text) in
+            texts.into_iter().filter_map(|(name, text)| Some((name, text?))).chain(changes)
+        {
+            line(name, text)?;
+        }
+        for (at, missing) in role.missing.iter().enumerate() {
+            line(if at == 0 { "Not ready" } else { "" }, missing)?;
+        }
+    }
+    Ok(())
 }
 
 fn revision_text(one: &ServiceView) -> String {

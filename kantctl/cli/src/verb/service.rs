@@ -1,20 +1,28 @@
 //! `kantctl service`: deploys, lists, scales, updates and stops services.
 
 mod deploy;
+mod deploy_request;
 mod examples;
 mod follow;
 mod spec_file;
 
 use crate::failure::{Failure, OK};
 use crate::fetch::{self, Answer};
+use crate::output::screen::note;
 use crate::output::{Screen, services};
 use crate::server::{Retry, Server};
 use clap::Subcommand;
-use common::id::{Ordinal, Revision, RoleName, ServiceName};
-use common::wire::api::{RollbackRequest, ScaleRequest, ServiceList, ServiceView};
+use common::id::{JobKey, Ordinal, Revision, RoleName, ServiceName};
+use common::service::ServiceEventKind;
+use common::wire::api::{
+    RollbackRequest, ScaleRequest, ServiceExplanation, ServiceList, ServiceView,
+};
 use deploy::Deploy;
 use serde::Serialize;
 use serde_json::Value;
+
+/// The lines of output that are shown of a replica that failed too often.
+const HELD_LINES: usize = 50;
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = examples::EXAMPLES)]
@@ -34,6 +42,9 @@ pub enum What {
     /// Show a service: its replicas, revisions and last events
     #[command(after_help = examples::SHOW_EXAMPLES)]
     Show(Named),
+    /// Explain why a service has the replicas that it has, and what would change that
+    #[command(after_help = examples::EXPLAIN_EXAMPLES)]
+    Explain(Named),
     /// Print the last events of a service
     #[command(after_help = examples::EVENTS_EXAMPLES)]
     Events(Named),
@@ -134,9 +145,17 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         What::Show(Named { name }) => print(screen, &get(server, name).await?, |screen, list| {
             list.services.iter().try_for_each(|one| services::print_one(screen, one))
         }),
-        What::Events(Named { name }) => print(screen, &get(server, name).await?, |screen, list| {
-            list.services.iter().try_for_each(|one| services::print_events(screen, one))
-        }),
+        What::Explain(Named { name }) => {
+            let path = format!("/v1/services/{name}/explain");
+            let answer: Answer<ServiceExplanation> = fetch::get(server, &path).await?;
+            if screen.json {
+                screen.answer(&answer.raw)?;
+            } else {
+                services::print_explanation(screen, &answer.typed)?;
+            }
+            Ok(OK)
+        }
+        What::Events(Named { name }) => print_events(name, server, screen).await,
         What::Scale(Scale { name, replicas, role }) => {
             let request = ScaleRequest { role: role.clone(), replicas: *replicas };
             change(name, "scale", &request, "Scaled", server, screen).await
@@ -211,6 +230,26 @@ async fn change<B: Serialize + Sync>(
     })
 }
 
+/// Prints the last events, and the end of the output of a replica that was held last.
+async fn print_events(name: &ServiceName, server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    let answer = get(server, name).await?;
+    let code = print(screen, &answer, |screen, list| {
+        list.services.iter().try_for_each(|one| services::print_events(screen, one))
+    })?;
+    let mut events = answer.typed.services.iter().flat_map(|one| &one.events).rev();
+    let held = events.find_map(|event| match event.event.kind {
+        ServiceEventKind::ReplicaHeld { job, .. } => job,
+        _ => None,
+    });
+    let Some(job) = held.filter(|_| !screen.json) else { return Ok(code) };
+    screen.line(&format!("\nThe last lines of job {job}:"))?;
+    let output = print_output(JobKey::single(job), false, Some(HELD_LINES), server, screen).await;
+    if let Err(failure) = output {
+        note(&failure.to_string());
+    }
+    Ok(code)
+}
+
 /// Prints the output of a replica, which is that of its job.
 async fn print_logs(args: &Logs, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let list = get(server, &args.name).await?.typed;
@@ -220,17 +259,23 @@ async fn print_logs(args: &Logs, server: &Server, screen: &Screen) -> Result<u8,
         let text = format!("service {} does not run {wanted}", args.name);
         return Err(Failure::message(text).hint("see `kantctl service show`"));
     };
-    let logs = crate::verb::logs::Args {
-        key: crate::keys::Keys(vec![job]),
-        follow: args.follow,
-        stderr: false,
-        tail: args.tail,
-    };
+    print_output(job, args.follow, args.tail, server, screen).await
+}
+
+async fn print_output(
+    job: JobKey,
+    follow: bool,
+    tail: Option<usize>,
+    server: &Server,
+    screen: &Screen,
+) -> Result<u8, Failure> {
+    let key = crate::keys::Keys(vec![job]);
+    let logs = crate::verb::logs::Args { key, follow, stderr: false, tail };
     crate::verb::logs::run(&logs, server, screen).await
 }
 
 /// The job of a replica, which is named `role.ordinal`.
-fn replica(service: &ServiceView, wanted: Option<&str>) -> Option<common::id::JobKey> {
+fn replica(service: &ServiceView, wanted: Option<&str>) -> Option<JobKey> {
     let named = |role: &RoleName, ordinal: Ordinal| format!("{role}.{ordinal}");
     service.roles.iter().find_map(|role| {
         let is_it = |ordinal| wanted.is_none_or(|wanted| wanted == named(&role.name, ordinal));

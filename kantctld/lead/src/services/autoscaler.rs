@@ -1,32 +1,25 @@
-//! Autoscaling of roles: the loads that routers report become samples, and each policy decides from
-//! the samples of the last minutes. A new leader begins without samples, which delays the removal
-//! of replicas and nothing else.
+//! Autoscaling of roles: the loads that routers and nodes report become samples, and each policy
+//! decides from the samples of the last minutes. A new leader begins without samples, which delays
+//! the removal of replicas and nothing else.
+
+mod reports;
 
 use super::readiness::Readiness;
 use super::replicas;
-use autoscale::{Decision, Moment, Sample, Window};
-use common::autoscale::{LocalTime, Policy, Reason, Replicas, RequestRate, Requests};
-use common::id::{NodeName, RoleName, ServiceName};
-use common::service::load::{RouterLoad, ServiceLoad};
+use autoscale::{Decision, Moment, Pair, Sample, Window};
+use common::autoscale::{Fraction, Limit, LocalTime, Policy, Reason, Replicas};
+use common::id::{AttemptId, NodeName, RoleName, ServiceName};
+use common::service::engine::ReplicaLoad;
+use common::service::load::RouterLoad;
+use common::service::{RatioSpec, ServiceSpec};
 use common::time::{Span, Time};
+use reports::{Reports, Role};
 use state::service::Service;
 use state::{Command, State};
 use std::collections::BTreeMap;
 
 /// The time between two decisions.
 pub const DECIDE_EVERY: Span = Span::from_seconds(2);
-
-/// A report that is older says nothing about the load now.
-const REPORT_LASTS: Span = Span::from_seconds(10);
-
-/// The last report of one router.
-#[derive(Debug, Clone, PartialEq)]
-struct Report {
-    at: Time,
-    load: RouterLoad,
-    /// Requests of each service per second since the report before, in thousandths.
-    rates: BTreeMap<String, u64>,
-}
 
 /// What is kept of one role.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -39,26 +32,28 @@ struct Kept {
 /// The autoscaler of one leader.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Autoscaler {
-    reports: BTreeMap<NodeName, Report>,
+    reports: Reports,
     roles: BTreeMap<(ServiceName, RoleName), Kept>,
 }
 
+/// A decision for one role.
+struct Decided<'a> {
+    role: &'a RoleName,
+    policy: &'a Policy,
+    wanted: Replicas,
+    reason: Reason,
+}
+
 impl Autoscaler {
-    /// Takes the report of the router on a node. Returns whether it holds requests, which a service
-    /// without replicas should hear of at once.
+    /// Takes the report of the router on a node. Returns whether it holds requests, which should
+    /// be answered at once for a service without replicas.
     pub fn report(&mut self, node: &NodeName, load: RouterLoad, now: Time) -> bool {
-        let before = self.reports.remove(node);
-        let rate = |service: &ServiceLoad| {
-            let before = before.as_ref()?;
-            let last = before.load.services.iter().find(|one| one.service == service.service)?;
-            let more = service.requests.saturating_sub(last.requests);
-            let span = now.since(before.at).0.max(1);
-            Some((service.service.clone(), more.saturating_mul(1_000_000) / span))
-        };
-        let rates = load.services.iter().filter_map(rate).collect();
-        let is_holding = load.services.iter().any(|service| service.held > 0);
-        self.reports.insert(node.clone(), Report { at: now, load, rates });
-        is_holding
+        self.reports.router(node, load, now)
+    }
+
+    /// Takes what a node measured of its replicas.
+    pub fn report_replicas(&mut self, loads: Vec<ReplicaLoad>, now: Time) {
+        self.reports.replicas(loads, now);
     }
 
     /// The decisions that change something, for all roles with a policy.
@@ -69,21 +64,20 @@ impl Autoscaler {
         now: Time,
         local: LocalTime,
     ) -> Vec<Command> {
-        self.reports.retain(|_, report| now.since(report.at) < REPORT_LASTS);
+        self.reports.forget_old(now);
         let exists = |name: &ServiceName| state.service(name).is_some();
         self.roles.retain(|(service, _), _| exists(service));
         let mut commands = Vec::new();
         for service in state.services().filter(|service| !service.is_stopping) {
-            let spec = service.spec();
-            for role in spec.iter().flat_map(|spec| &spec.roles) {
-                let Some(policy) = &role.autoscale else { continue };
-                let is_entry = spec
-                    .and_then(|spec| spec.entry_role())
-                    .is_some_and(|entry| entry.name == role.name);
-                let ready = ready(state, service, &role.name, readiness);
-                let sample = self.sample(&service.name, is_entry, ready, now);
-                let moment = Moment { at: now, local };
-                commands.extend(self.decide_role(service, &role.name, policy, sample, moment));
+            let Some(spec) = service.spec() else { continue };
+            let ready = ready(state, service, readiness);
+            let moment = Moment { at: now, local };
+            let mut decided = self.decide_roles(service, spec, &ready, moment);
+            if let Some(ratio) = &spec.ratio {
+                self.keep_ratio(service, ratio, &mut decided, local);
+            }
+            for Decided { role, wanted, reason, .. } in decided {
+                commands.extend(self.keep(service, role, wanted, reason));
             }
         }
         commands
@@ -95,78 +89,107 @@ impl Autoscaler {
         self.roles.get(&(service.clone(), role.clone()))?.reason.as_ref()
     }
 
+    /// The last sample of a role. `None`: nothing is known of its load.
+    #[must_use]
+    pub fn sample(&self, service: &ServiceName, role: &RoleName) -> Option<&Sample> {
+        self.roles.get(&(service.clone(), role.clone()))?.window.samples().next_back()
+    }
+
     /// Forgets everything, at the beginning of a term.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// The load of a role now, as all routers together see it. `None`: nothing is known of it,
-    /// because no router has reported it, or because routers send it no requests.
-    fn sample(
-        &self,
-        service: &ServiceName,
-        is_entry: bool,
-        ready: u32,
-        now: Time,
-    ) -> Option<Sample> {
-        let loads = || {
-            self.reports.values().flat_map(|report| {
-                let of = report.load.services.iter().filter(|one| one.service == service.as_str());
-                of.map(move |one| (one, report.rates.get(&one.service).copied().unwrap_or(0)))
-            })
-        };
-        loads().next().filter(|_| is_entry)?;
-        let sum = |of: fn(&ServiceLoad) -> u64| {
-            loads().map(|(load, _)| of(load)).fold(0, u64::saturating_add)
-        };
-        let in_flight = sum(|load| load.in_flight.saturating_sub(load.held));
-        let rate = loads().map(|(_, rate)| rate).fold(0, u64::saturating_add);
-        Some(Sample {
-            at: now,
-            ready: Replicas(ready),
-            reporting: Replicas(ready),
-            held: whole(sum(|load| load.held)),
-            in_flight: Some(whole(in_flight)),
-            rate: Some(RequestRate(rate)),
-            ..Sample::default()
-        })
+    fn decide_roles<'a>(
+        &mut self,
+        service: &Service,
+        spec: &'a ServiceSpec,
+        ready: &BTreeMap<RoleName, Vec<AttemptId>>,
+        moment: Moment,
+    ) -> Vec<Decided<'a>> {
+        let entry = spec.entry_role().map(|entry| &entry.name);
+        let mut decided = Vec::new();
+        for role in &spec.roles {
+            let (Some(policy), name) = (&role.autoscale, &role.name) else { continue };
+            let ready = ready.get(name).map(Vec::as_slice).unwrap_or_default();
+            let is_entry = entry == Some(name);
+            let role = Role { service: &service.name, is_entry, policy, ready };
+            let sample = self.reports.sample(&role, moment.at);
+            let kept = self.roles.entry((service.name.clone(), name.clone())).or_default();
+            sample.into_iter().for_each(|sample| kept.window.push(sample));
+            kept.window.forget_before(Time(moment.at.0.saturating_sub(policy.window().0)));
+            let current = Replicas(service.wanted(name));
+            let decision = autoscale::decide(policy, &kept.window, current, &kept.state, moment);
+            let Decision { wanted, reason, state } = decision;
+            kept.state = state;
+            decided.push(Decided { role: name, policy, wanted, reason });
+        }
+        decided
     }
 
-    fn decide_role(
+    /// Brings the decisions for two roles that need each other into their band.
+    fn keep_ratio(
+        &self,
+        service: &Service,
+        ratio: &RatioSpec,
+        decided: &mut [Decided<'_>],
+        local: LocalTime,
+    ) {
+        let of = |name: &RoleName| {
+            let one = decided.iter().find(|one| one.role == name)?;
+            let is_idle = self.sample(&service.name, name).is_some_and(|last| !last.is_busy());
+            let load = if is_idle { Fraction(0) } else { one.reason.measure.load() };
+            Some(autoscale::Role { wanted: one.wanted, load, bounds: one.policy.bounds(local) })
+        };
+        let (Some(prefill), Some(decode)) = (of(&ratio.prefill), of(&ratio.decode)) else {
+            return;
+        };
+        let balance = autoscale::ratio(&ratio.band, Pair { prefill, decode });
+        for one in decided {
+            let wanted = match one.role {
+                name if *name == ratio.prefill => balance.wanted.prefill,
+                name if *name == ratio.decode => balance.wanted.decode,
+                _ => continue,
+            };
+            if wanted != one.wanted {
+                one.wanted = wanted;
+                one.reason.limits.push(Limit::Ratio { replicas: wanted });
+            }
+        }
+    }
+
+    /// Keeps the reason of a decision, and enacts it if it changes something.
+    fn keep(
         &mut self,
         service: &Service,
         role: &RoleName,
-        policy: &Policy,
-        sample: Option<Sample>,
-        moment: Moment,
+        wanted: Replicas,
+        reason: Reason,
     ) -> Option<Command> {
         let kept = self.roles.entry((service.name.clone(), role.clone())).or_default();
-        sample.into_iter().for_each(|sample| kept.window.push(sample));
-        kept.window.forget_before(Time(moment.at.0.saturating_sub(policy.window().0)));
-        let wanted = service.wanted(role);
-        let current = Replicas(wanted);
-        let decided = autoscale::decide(policy, &kept.window, current, &kept.state, moment);
-        let Decision { wanted: to, reason, state } = decided;
-        kept.state = state;
         kept.reason = Some(reason.clone());
-        (to.0 != wanted).then(|| Command::AutoscaleService {
+        (wanted.0 != service.wanted(role)).then(|| Command::AutoscaleService {
             service: service.name.clone(),
             role: role.clone(),
-            replicas: to.0,
+            replicas: wanted.0,
             reason: Box::new(reason),
         })
     }
 }
 
-fn whole(requests: u64) -> Requests {
-    Requests::whole(u32::try_from(requests).unwrap_or(u32::MAX))
-}
-
-/// The replicas of a role that get requests.
-fn ready(state: &State, service: &Service, role: &RoleName, readiness: &Readiness) -> u32 {
-    let all = replicas(state, service, readiness);
-    let ready = all.iter().filter(|one| one.role == *role && one.ready_since.is_some());
-    u32::try_from(ready.count()).unwrap_or(u32::MAX)
+/// The replicas that get requests, by role.
+fn ready(
+    state: &State,
+    service: &Service,
+    readiness: &Readiness,
+) -> BTreeMap<RoleName, Vec<AttemptId>> {
+    let mut ready: BTreeMap<RoleName, Vec<AttemptId>> = BTreeMap::new();
+    for replica in replicas(state, service, readiness) {
+        if let Some((_, element)) = state.element(replica.key).filter(|_| replica.is_ready()) {
+            ready.entry(replica.role).or_default().push(element.attempt_id(replica.key));
+        }
+    }
+    ready
 }
 
 #[cfg(test)]

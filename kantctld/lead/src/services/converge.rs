@@ -37,6 +37,10 @@ impl ReplicaNow {
         matches!(self.phase, Phase::Completing | Phase::Done)
     }
 
+    pub(super) const fn is_ready(&self) -> bool {
+        self.ready_since.is_some()
+    }
+
     /// When it is healthy, if it stays ready.
     fn healthy_at(&self, update: &UpdatePolicy) -> Option<Time> {
         self.ready_since.map(|since| since + update.min_healthy)

@@ -1,5 +1,6 @@
 //! `kantctl service deploy`: reads a specification from a file or from options, and deploys it.
 
+use super::deploy_request;
 use super::follow::{Wait, until_updated};
 use super::spec_file::{self, ProbeFile, RoleFile, ServiceFile};
 use crate::failure::{Failure, OK};
@@ -52,7 +53,7 @@ pub struct Deploy {
 pub async fn run(args: &Deploy, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let file =
         if args.submit.is_empty() { spec_file::read(&args.what)? } else { from_options(args)? };
-    let mut request = spec_file::request(file)?;
+    let mut request = deploy_request::request(file)?;
     if let Some(name) = &args.name {
         request.name = name.clone();
     }
@@ -94,6 +95,7 @@ fn from_options(args: &Deploy) -> Result<ServiceFile, Failure> {
         min,
         max: Some(args.max.unwrap_or(min)),
         ports: vec![port],
+        metrics: None,
         autoscale: None,
         startup: None,
         readiness: probe,
@@ -109,6 +111,7 @@ fn from_options(args: &Deploy) -> Result<ServiceFile, Failure> {
         token: None,
         drain_delay: None,
         update: None,
+        ratio: None,
         role: vec![role],
     })
 }

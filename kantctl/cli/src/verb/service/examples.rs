@@ -36,6 +36,11 @@ Examples:
   kantctl service show chat
   kantctl service show chat --json";
 
+pub(super) const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  kantctl service explain chat
+  kantctl service explain chat --json";
+
 pub(super) const EVENTS_EXAMPLES: &str = "\
 Examples:
   kantctl service events chat

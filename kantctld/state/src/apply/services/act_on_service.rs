@@ -76,7 +76,12 @@ pub(super) fn apply(
 
 /// Checks that a role may have this number of replicas.
 fn check_scale(service: &Service, role: &RoleName, replicas: u32) -> Result<(), ServiceRefusal> {
-    let bounds = find_role(service, role)?.replicas;
+    let spec = find_role(service, role)?;
+    if spec.autoscale.is_some() {
+        let (name, role) = (service.name.clone(), role.clone());
+        return Err(ServiceRefusal::Autoscaled { name, role });
+    }
+    let bounds = spec.replicas;
     if bounds.clamp(replicas) == replicas {
         return Ok(());
     }
