@@ -11,6 +11,7 @@ mod confinement;
 mod container;
 mod controller_crash;
 mod controller_faults;
+mod day_night;
 mod dependencies;
 mod disaster_recovery;
 mod elastic;
