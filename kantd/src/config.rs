@@ -3,9 +3,11 @@
 mod container;
 mod health;
 mod private_dirs;
+mod router;
 
 pub use container::{ContainerSettings, Mount};
 pub use health::HealthSettings;
+pub use router::RouterSettings;
 
 use crate::features;
 use common::config::{self, CgroupMode, ConfigError, NodeConfig};
@@ -15,7 +17,6 @@ use common::time::Span;
 use common::unit::{Bytes, BytesError};
 use net::OwnerRules;
 use std::io;
-use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
@@ -65,8 +66,8 @@ pub struct Settings {
     /// End jobs that use more of a shared GPU's memory than their share.
     pub hold_gpu_memory: bool,
     pub health: HealthSettings,
-    /// The address on which a router on this node listens, if one runs here.
-    pub router: Option<IpAddr>,
+    /// The router on this node, if one runs here.
+    pub router: Option<RouterSettings>,
     /// The ports that replicas of services get.
     pub service_ports: RangeInclusive<u16>,
     /// Run jobs of root if the controller allows them.
@@ -116,6 +117,8 @@ pub enum SettingsError {
     Mount { key: &'static str, word: String },
     #[error("failed to use `router`: `{0}` is not an IP address, like 127.0.0.1 or 0.0.0.0")]
     Router(String),
+    #[error("failed to use TLS for the router: `{0}` is missing")]
+    RouterTls(&'static str),
     #[error("failed to use `service_ports`: `{0}` is not FROM-TO, like 20000-29999, from 1024 on")]
     ServicePorts(String),
     #[error("failed to use `cgroup_root`: `{0}` is not a name or path below the cgroup tree")]
@@ -193,8 +196,8 @@ pub fn check(config: NodeConfig) -> Result<Settings, SettingsError> {
             .map(Duration::from_secs),
         hold_gpu_memory: config.hold_gpu_memory,
         health,
-        router: unless_empty(config.router).map(|text| read_address(&text)).transpose()?,
-        service_ports: port_range(&config.service_ports)?,
+        router: router::router(config.router, config.router_certificate, config.router_key)?,
+        service_ports: router::port_range(&config.service_ports)?,
         allow_root_jobs: config.allow_root_jobs,
         owners: OwnerRules {
             uid_min: config.uid_min,
@@ -209,20 +212,6 @@ fn host_name() -> Result<NodeName, SettingsError> {
     let host = host.to_string_lossy();
     let short = host.split('.').next().unwrap_or_default();
     NodeName::new(short).map_err(SettingsError::HostName)
-}
-
-fn read_address(text: &str) -> Result<IpAddr, SettingsError> {
-    text.parse().map_err(|_| SettingsError::Router(text.to_owned()))
-}
-
-fn port_range(text: &str) -> Result<RangeInclusive<u16>, SettingsError> {
-    let ends = text.split_once('-').and_then(|(from, to)| {
-        Some((from.trim().parse::<u16>().ok()?, to.trim().parse::<u16>().ok()?))
-    });
-    match ends.filter(|(from, to)| *from >= 1024 && from <= to) {
-        Some((from, to)) => Ok(from..=to),
-        None => Err(SettingsError::ServicePorts(text.to_owned())),
-    }
 }
 
 fn has_port(address: &str) -> bool {
@@ -274,6 +263,7 @@ mod tests {
             ("cgroup = \"maybe\"", "cgroup"),
             ("service_ports = \"80-90\"", "`80-90` is not FROM-TO"),
             ("router = \"everywhere\"", "`everywhere` is not an IP address"),
+            ("router_certificate = \"/a.pem\"", "`router_key` is missing"),
             ("service_ports = \"30000\"", "`service_ports`"),
             ("disk_free_min = \"much\"", "`disk_free_min`"),
             ("health_warn = [\"gpu\"]", "`gpu` is not a check; the checks are gpu_lost, gpu_xid"),

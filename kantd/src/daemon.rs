@@ -85,7 +85,7 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     log_start(&settings, &key, &inventory, &steps);
 
     let (RouterChannels { load, routes }, serve_router) =
-        routes::connect(&settings.spool, settings.router);
+        routes::connect(&settings.spool, settings.router.as_ref().map(|router| router.bind));
     let (published_replicas, replicas) = watch::channel(BTreeMap::new());
     let (published_loads, replica_loads) = watch::channel(BTreeMap::new());
     let endpoint = |addr: &String| Endpoint::Tls { addr: addr.clone(), identity: identity.clone() };

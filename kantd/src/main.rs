@@ -98,14 +98,13 @@ fn route(file: Option<&Path>) -> anyhow::Result<()> {
     let (settings, _) = config::load(file)?;
     trust::check(file, &settings)?;
     logging::init(&settings.log)?;
-    anyhow::ensure!(
-        settings.router.is_some(),
-        "no router runs on this node: set `router` in kantd.toml, for example router = \"0.0.0.0\""
-    );
+    let router = settings.router.context(
+        "no router runs on this node: set `router` in kantd.toml, for example router = \"0.0.0.0\"",
+    )?;
     let runtime = tokio::runtime::Runtime::new().context("failed to start the runtime")?;
     runtime.block_on(async {
         let stop = daemon::StopSignals::listen()?;
-        let router = routes::start_router(&settings.spool)?;
+        let router = routes::start_router(&settings.spool, &router)?;
         kantd::notify::ready();
         stop.wait().await;
         tracing::info!("stopping the router: requests in flight are answered");

@@ -2,6 +2,7 @@
 //! names of nodes, and writes the table to a file, which `kantd router` reads. The router is a
 //! process of its own and goes on with its last table while kantd or the controllers are away.
 
+use crate::config::RouterSettings;
 use common::service::load::RouterLoad;
 use common::service::table::{Endpoint, Protocol, Route, Table};
 use common::wire::node::{EndpointOrder, RouteOrder};
@@ -46,10 +47,10 @@ pub fn socket(spool: &Path) -> PathBuf {
 /// Starts the router of this spool.
 ///
 /// # Errors
-/// When its threads or its socket cannot be made.
-pub fn start_router(spool: &Path) -> Result<Router, RouterError> {
-    let admin = Some(AdminAddress::Unix(socket(spool)));
-    Router::follow_file(Config { admin, ..Config::default() }, file(spool))
+/// When its threads or its socket cannot be made, or its certificate cannot be used.
+pub fn start_router(spool: &Path, settings: &RouterSettings) -> Result<Router, RouterError> {
+    let (admin, tls) = (Some(AdminAddress::Unix(socket(spool))), settings.tls.clone());
+    Router::follow_file(Config { admin, tls, ..Config::default() }, file(spool))
 }
 
 /// The ends of a session for the router on this node.

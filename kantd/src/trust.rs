@@ -11,6 +11,7 @@ use std::path::Path;
 /// # Errors
 /// [`TrustError`] for the first of them.
 pub fn check(file: Option<&Path>, settings: &Settings) -> Result<(), TrustError> {
+    let tls = settings.router.as_ref().and_then(|router| router.tls.as_ref());
     let programs = [
         ("prolog", settings.prolog.as_deref()),
         ("epilog", settings.epilog.as_deref()),
@@ -19,6 +20,8 @@ pub fn check(file: Option<&Path>, settings: &Settings) -> Result<(), TrustError>
         ("container_runtime", settings.containers.runtime.as_deref()),
         ("kantctl", settings.kantctl.as_deref()),
         // The loader finds a bare name where only root may write.
+        ("router_certificate", tls.map(|tls| tls.certificate.as_path())),
+        ("router_key", tls.map(|tls| tls.key.as_path())),
         ("nvml_library", settings.nvml_library.as_deref().filter(|path| path.is_absolute())),
     ];
     let configuration = ("configuration", Some(file.unwrap_or(Path::new(DEFAULT_FILE))));

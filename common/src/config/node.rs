@@ -51,6 +51,11 @@ config_table! {
         /// The IP address on which `kantd router` on this node listens for requests to services:
         /// 127.0.0.1, 0.0.0.0 or one of the node's. Empty: no router runs here.
         router: String = String::new(),
+        /// The certificate of the router, in PEM, with those that signed it. Clients must then use
+        /// TLS 1.3. It is read again when it changes. Empty: no TLS.
+        router_certificate: String = String::new(),
+        /// The key of `router_certificate`, in PEM. Only root should be able to read it.
+        router_key: String = String::new(),
         /// The ports that replicas of services get on this node.
         service_ports: String = "20000-29999".to_owned(),
         /// Directories that are private to each job: empty at its start and removed at its end. A

@@ -1,8 +1,8 @@
 //! The connection of a client, which ends when the client takes too long: to send a header, to send
 //! the next request, or to read its answer.
 
+use crate::client_stream::ClientStream;
 use crate::client_watch::ClientWatch;
-use crate::socket;
 use hyper::body::Bytes;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
 /// How often a connection with a request in progress looks whether it has ended.
@@ -19,7 +18,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(2);
 /// A client's connection with its time limits.
 #[derive(Debug)]
 pub struct ClientIo {
-    stream: TcpStream,
+    stream: ClientStream,
     /// Bytes that were read before, to be read first.
     first: Bytes,
     watch: Arc<ClientWatch>,
@@ -32,11 +31,11 @@ pub struct ClientIo {
 
 impl ClientIo {
     /// `first` was read from the stream, and the watch knows it.
-    pub const fn new(stream: TcpStream, first: Bytes, watch: Arc<ClientWatch>) -> Self {
+    pub const fn new(stream: ClientStream, first: Bytes, watch: Arc<ClientWatch>) -> Self {
         Self { stream, first, watch, sleep: None, stalled_since: None }
     }
 
-    pub fn into_stream(self) -> TcpStream {
+    pub fn into_stream(self) -> ClientStream {
         self.stream
     }
 
@@ -144,7 +143,7 @@ impl AsyncWrite for ClientIo {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let written = socket::poll_write_slices(&mut self.stream, cx, bufs);
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
         self.note_write(cx, written)
     }
 

@@ -1,5 +1,6 @@
 //! What an operator may set of a router. The defaults suit inference services on one host.
 
+use crate::tls::TlsFiles;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,6 +16,8 @@ pub struct Config {
     pub workers: usize,
     /// Where operators, Prometheus and the autoscaler ask.
     pub admin: Option<AdminAddress>,
+    /// Clients must use TLS with this certificate, on all addresses of services.
+    pub tls: Option<TlsFiles>,
     pub client: ClientLimits,
     pub upstream: UpstreamLimits,
     /// The longest time that a stop waits for requests in flight, whatever the table allows.
@@ -80,6 +83,7 @@ impl Default for Config {
         Self {
             workers: cores.min(WORKERS_MAX),
             admin: None,
+            tls: None,
             client: ClientLimits::default(),
             upstream: UpstreamLimits::default(),
             stop_max: Duration::from_secs(300),

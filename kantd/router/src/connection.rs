@@ -2,11 +2,13 @@
 //! library exist only from the first byte of a request until a while after the last answer.
 
 use crate::client_io::ClientIo;
+use crate::client_stream::ClientStream;
 use crate::client_watch::ClientWatch;
 use crate::exchange::Site;
 use crate::forward;
 use crate::service::Closing;
 use crate::stats::Counted;
+use crate::tls::Tls;
 use hyper::body::Bytes;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
@@ -41,16 +43,33 @@ pub async fn serve(mut stream: TcpStream, site: Arc<Site>) {
             }
         };
         let Ok(Some((first, is_http2))) = first else { return };
-        let io = ClientIo::new(stream, first, site.watch.clone());
+        let io = ClientIo::new(ClientStream::Plain(stream), first, site.watch.clone());
         if is_http2 {
             site.watch.set_http2();
             return serve_http2(io, site, closing).await;
         }
-        match serve_http1(io, site.clone(), &mut closing).await {
-            Some(idle) => (stream, rest) = idle,
-            None => return,
+        match serve_http1(io, site.clone(), &mut closing, true).await {
+            Some((ClientStream::Plain(idle), read)) => (stream, rest) = (idle, read),
+            _ => return,
         }
     }
+}
+
+/// The same with TLS. Its buffers are kept while it is idle.
+pub async fn serve_tls(stream: TcpStream, tls: &Tls, site: Arc<Site>) {
+    let mut closing = site.service.closing();
+    let greeted = tls.greet(stream, site.watch.limits().head).await;
+    let (stream, is_http2) = match greeted {
+        Ok(greeted) => greeted,
+        Err(error) => return tracing::debug!(%error, "a client did not agree on TLS"),
+    };
+    let stream = ClientStream::Tls(Box::new(stream));
+    let io = ClientIo::new(stream, Bytes::new(), site.watch.clone());
+    if is_http2 {
+        site.watch.set_http2();
+        return serve_http2(io, site, closing).await;
+    }
+    serve_http1(io, site, &mut closing, false).await;
 }
 
 /// Ready when the connection should end.
@@ -112,13 +131,14 @@ fn try_read(stream: &TcpStream) -> io::Result<Option<Bytes>> {
     }
 }
 
-/// Answers requests. Returns the connection when it has been idle for a while, with the bytes that
-/// were read of the next request.
+/// Answers requests. If it `may_park`, returns the connection when it has been idle for a while,
+/// with the bytes that were read of the next request.
 async fn serve_http1(
     io: ClientIo,
     site: Arc<Site>,
     closing: &mut watch::Receiver<Closing>,
-) -> Option<(TcpStream, Bytes)> {
+    may_park: bool,
+) -> Option<(ClientStream, Bytes)> {
     let watch = site.watch.clone();
     let head_bytes_max = watch.limits().head_bytes_max;
     let service = service_fn(move |request| forward::answer(site.clone(), request));
@@ -135,7 +155,7 @@ async fn serve_http1(
             if let Poll::Ready(ended) = Pin::new(&mut *connection).poll(cx) {
                 return Poll::Ready(Next::Ended(ended));
             }
-            if watch.take_may_park() {
+            if may_park && watch.take_may_park() {
                 return Poll::Ready(Next::Parks);
             }
             closes.as_mut().poll(cx).map(|()| Next::Closes)

@@ -17,6 +17,7 @@ pub struct Site {
     pub worker: Worker,
     /// The client's IP address.
     pub client: HeaderValue,
+    pub has_tls: bool,
     pub watch: Arc<ClientWatch>,
     /// Counts the connection while it or a request on it goes on.
     pub _place: Place,

@@ -72,6 +72,8 @@ pub struct Forwarded<'a> {
     pub version: Version,
     /// The client's IP address.
     pub client: &'a HeaderValue,
+    /// Did the request come with TLS?
+    pub has_tls: bool,
     /// Does the router check access itself?
     pub has_token: bool,
 }
@@ -92,7 +94,8 @@ pub fn prepare_request(headers: &mut HeaderMap, way: &Forwarded<'_>) -> HeaderVa
     join_cookies(headers, way.version);
     append_client(headers, way.client);
     if !headers.contains_key(X_FORWARDED_PROTO) {
-        headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static("http"));
+        let protocol = if way.has_tls { "https" } else { "http" };
+        headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static(protocol));
     }
     headers.append(VIA, HeaderValue::from_static("1.1 kant"));
     let id = match headers.get(X_REQUEST_ID) {

@@ -12,9 +12,12 @@ mod picker;
 mod runtime;
 mod socket;
 mod stats;
+mod tls;
 
 mod client_watch;
 mod upload;
+
+mod client_stream;
 
 mod client_io;
 mod upstream;
@@ -55,3 +58,4 @@ pub use admin::AdminError;
 pub use config::{AdminAddress, ClientLimits, Config, UpstreamLimits};
 pub use router::{Router, RouterError};
 pub use table_file::{TableFileError, read_table};
+pub use tls::{TlsError, TlsFiles};

@@ -45,7 +45,7 @@ pub fn prepare(
     headers::set_target(&method, &mut uri, version, &mut headers)
         .map_err(|(status, why)| Refusal::new(ErrorKind::BadRequest, status, why))?;
     let has_token = plan.token.is_some();
-    let forwarded = Forwarded { version, client: &site.client, has_token };
+    let forwarded = Forwarded { version, client: &site.client, has_tls: site.has_tls, has_token };
     let id = headers::prepare_request(&mut headers, &forwarded);
     if let Some(protocol) = protocol {
         headers::set_upgrade(&mut headers, protocol);

@@ -6,6 +6,7 @@ use crate::control::{Control, Services};
 use crate::metrics;
 use crate::runtime;
 use crate::table_file;
+use crate::tls::{Tls, TlsError};
 use crate::worker::Workers;
 use common::service::load::RouterLoad;
 use common::service::table::Table;
@@ -25,6 +26,8 @@ pub enum RouterError {
     Threads(#[source] io::Error),
     #[error(transparent)]
     Admin(#[from] AdminError),
+    #[error(transparent)]
+    Tls(#[from] TlsError),
 }
 
 /// A router with its threads. They end when it is stopped; when it is dropped, connections are cut.
@@ -44,11 +47,12 @@ impl Router {
     /// again until it is; a table that is not valid changes nothing.
     ///
     /// # Errors
-    /// If the admin address cannot be used, or the system permits no threads.
+    /// If the admin address or the certificate cannot be used, or the system permits no threads.
     pub fn start(config: Config, tables: watch::Receiver<Arc<Table>>) -> Result<Self, RouterError> {
         if config.workers == 0 {
             return Err(RouterError::NoWorkers);
         }
+        let tls = config.tls.clone().map(Tls::read).transpose()?.map(Arc::new);
         let config = Arc::new(config);
         let services = Arc::new(Services::default());
         let (stop, stopping) = watch::channel(false);
@@ -56,7 +60,7 @@ impl Router {
         let (end, ended) = watch::channel(false);
         let admin = config.admin.as_ref().map(Admin::bind).transpose()?;
         let addr = admin.as_ref().and_then(Admin::addr);
-        let started = Workers::start(config.workers, &quitting);
+        let started = Workers::start(config.workers, tls.as_ref(), &quitting);
         let (workers, threads) = started.map_err(RouterError::Threads)?;
         let mut router = Self { services, admin: addr, stop, quit, ended, threads };
         let services = router.services.clone();
@@ -68,6 +72,9 @@ impl Router {
             end.send_replace(true);
         };
         router.spawn("router-control", run)?;
+        if let Some(tls) = tls {
+            router.spawn("router-tls", tls.follow_files())?;
+        }
         Ok(router)
     }
 

@@ -9,6 +9,7 @@ use crate::exchange::Site;
 use crate::place::Place;
 use crate::runtime;
 use crate::socket;
+use crate::tls::Tls;
 use hyper::header::HeaderValue;
 use std::io;
 use std::net::TcpStream;
@@ -46,12 +47,14 @@ impl Drop for Open {
 }
 
 impl Workers {
-    /// Starts threads, which run until `quit` is set; connections that are open then are cut.
+    /// Starts threads, which greet clients with TLS if it is given, and run until `quit` is set;
+    /// connections that are open then are cut.
     ///
     /// # Errors
     /// If the system does not permit a thread or a runtime.
     pub fn start(
         count: usize,
+        tls: Option<&Arc<Tls>>,
         quit: &watch::Receiver<bool>,
     ) -> io::Result<(Self, Vec<JoinHandle<()>>)> {
         let (mut all, mut threads) = (Vec::new(), Vec::new());
@@ -59,7 +62,7 @@ impl Workers {
             // Connections are bounded by the places that they hold.
             let (sender, receiver) = mpsc::unbounded_channel();
             let open = Arc::new(AtomicUsize::new(0));
-            let run = run(Worker(index), receiver, open.clone(), quit.clone());
+            let run = run(Worker(index), receiver, open.clone(), tls.cloned(), quit.clone());
             threads.push(runtime::spawn(&format!("router-{index}"), run)?);
             all.push(Handle { accepted: sender, open });
         }
@@ -81,6 +84,7 @@ async fn run(
     worker: Worker,
     mut accepted: mpsc::UnboundedReceiver<Accepted>,
     open: Arc<AtomicUsize>,
+    tls: Option<Arc<Tls>>,
     mut quit: watch::Receiver<bool>,
 ) {
     loop {
@@ -88,10 +92,10 @@ async fn run(
             Some(accepted) = accepted.recv() => accepted,
             _ = quit.wait_for(|quit| *quit) => return,
         };
-        let open = Open(open.clone());
+        let (open, tls) = (Open(open.clone()), tls.clone());
         tokio::spawn(async move {
             let _open = open;
-            if let Err(error) = begin(accepted, worker).await {
+            if let Err(error) = begin(accepted, worker, tls).await {
                 tracing::debug!(%error, "failed to take over a connection");
             }
         });
@@ -99,7 +103,7 @@ async fn run(
 }
 
 /// Serves a connection until its end.
-async fn begin(accepted: Accepted, worker: Worker) -> io::Result<()> {
+async fn begin(accepted: Accepted, worker: Worker, tls: Option<Arc<Tls>>) -> io::Result<()> {
     let Accepted { stream, place } = accepted;
     let stream = tokio::net::TcpStream::from_std(stream)?;
     socket::tune(&stream)?;
@@ -108,7 +112,11 @@ async fn begin(accepted: Accepted, worker: Worker) -> io::Result<()> {
     // An IPv4 client of an IPv6 socket has its IPv4 address.
     let client = place.client().to_canonical().to_string();
     let client = HeaderValue::from_str(&client).map_err(io::Error::other)?;
-    let site = Arc::new(Site { service, worker, client, watch, _place: place });
-    connection::serve(stream, site).await;
+    let has_tls = tls.is_some();
+    let site = Arc::new(Site { service, worker, client, has_tls, watch, _place: place });
+    match tls {
+        Some(tls) => connection::serve_tls(stream, &tls, site).await,
+        None => connection::serve(stream, site).await,
+    }
     Ok(())
 }

@@ -13,3 +13,4 @@ mod stopping;
 mod streaming;
 mod support;
 mod tables;
+mod tls;

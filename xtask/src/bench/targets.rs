@@ -34,6 +34,9 @@ const TARGETS: &[(&str, f64)] = &[
     ("p99 added at 2000/s, router", 3_000.0),
     ("CPU time for a request, router / nginx", 1.5),
     ("CPU time for a request, router / haproxy", 1.5),
+    ("death of a replica until another one answers", 1_000.0),
+    ("scale by 4 replicas until they run", 2_000.0),
+    ("1000 services x 4 replicas at rest", 10.0),
     ("1-task steps launched and ended, 200 at once", 200.0),
 ];
 

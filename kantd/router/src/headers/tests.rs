@@ -19,7 +19,10 @@ fn names(headers: &HeaderMap) -> Vec<&str> {
 fn prepared(fields: &[(&str, &str)], version: Version, has_token: bool) -> HeaderMap {
     let mut headers = headers(fields);
     let client = HeaderValue::from_static("10.0.0.9");
-    prepare_request(&mut headers, &Forwarded { version, client: &client, has_token });
+    prepare_request(
+        &mut headers,
+        &Forwarded { version, client: &client, has_tls: false, has_token },
+    );
     headers
 }
 

@@ -8,8 +8,8 @@ use common::config::ControllerConfig;
 use common::id::{JobId, RequestKey};
 use common::job::Ask;
 use common::wire::api::{
-    BatchAnswer, BatchOutcome, BatchRequest, JobList, JobView, Looked, MetricsView, Status,
-    SubmitAnswer, SubmitRequest,
+    BatchAnswer, BatchOutcome, BatchRequest, DeployAnswer, DeployRequest, JobList, JobView, Looked,
+    MetricsView, ScaleRequest, ServiceList, Status, SubmitAnswer, SubmitRequest,
 };
 use e2e::{Cluster, ClusterOptions, Daemon};
 use net::{Client, Endpoint};
@@ -147,6 +147,19 @@ impl TestCluster {
         let begin = Instant::now();
         let _: SubmitAnswer = self.runtime.block_on(self.client.post("/v1/jobs", &request))?;
         Ok(begin.elapsed())
+    }
+
+    pub fn deploy(&self, request: &DeployRequest) -> anyhow::Result<()> {
+        let _: DeployAnswer = self.runtime.block_on(self.client.post("/v1/services", request))?;
+        Ok(())
+    }
+
+    /// Sets the number of replicas of a service of one role.
+    pub fn scale(&self, service: &str, replicas: u32) -> anyhow::Result<()> {
+        let request = ScaleRequest { role: None, replicas };
+        let path = format!("/v1/services/{service}/scale");
+        let _: ServiceList = self.runtime.block_on(self.client.post(&path, &request))?;
+        Ok(())
     }
 
     /// Waits until at least `count` jobs run.
