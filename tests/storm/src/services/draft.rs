@@ -63,7 +63,7 @@ impl Draft {
             self.spec.update = random_update(rng);
         }
         if rng.percent(25) {
-            self.spec.drain_delay = Span(rng.below(2_500));
+            self.spec.drain_delay = Span(rng.between(300, 2_500));
         }
         let script = kind.script(self.number);
         let changed = rng.place(self.spec.roles.len());
