@@ -28,10 +28,10 @@ impl Step<'_> {
         let alive = || own().filter(|replica| !replica.is_ending());
         let is_current = |replica: &&ReplicaNow| is_current(self.service, replica);
         let mut current: Vec<&ReplicaNow> = alive().filter(is_current).collect();
-        let old: Vec<&ReplicaNow> = alive().filter(|one| !is_current(one)).collect();
+        let mut old: Vec<&ReplicaNow> = alive().filter(|one| !is_current(one)).collect();
         let taken = own().filter(is_current).map(|replica| replica.ordinal).collect();
         if self.is_known {
-            self.scale_down(&mut current, &old, plan);
+            self.scale_down(&mut current, &mut old, plan);
         }
         self.start(&current, &old, &taken, plan);
         if self.is_known {
@@ -64,24 +64,47 @@ impl Step<'_> {
         }
     }
 
-    /// Stops replicas beyond the wanted number, and takes them out of `current`. While those that
+    /// Stops replicas beyond the wanted number, and takes them out of the lists. While those that
     /// stay are not ready yet, it leaves all ready ones but the `max_parallel` that may be missing.
-    fn scale_down(&self, current: &mut Vec<&ReplicaNow>, old: &[&ReplicaNow], plan: &mut Plan) {
+    fn scale_down(
+        &self,
+        current: &mut Vec<&ReplicaNow>,
+        old: &mut Vec<&ReplicaNow>,
+        plan: &mut Plan,
+    ) {
         let wanted = self.wanted();
         let kept = wanted.saturating_sub(self.spec.update.max_parallel) as usize;
-        let ready = current.iter().chain(old).filter(|one| one.is_ready()).count();
-        let (mut beyond, stay): (Vec<&ReplicaNow>, Vec<&ReplicaNow>) =
-            current.iter().copied().partition(|replica| replica.ordinal.0 >= wanted);
-        beyond.sort_by_key(|one| (one.is_ready(), Reverse(one.ordinal)));
-        *current = stay;
+        let ready = current.iter().chain(old.iter()).filter(|one| one.is_ready()).count();
         let mut surplus = Surplus { ready, kept };
-        for replica in beyond {
-            if surplus.may_stop(replica) {
+        current.sort_by_key(|one| self.stop_order(one));
+        current.retain(|replica| {
+            let is_stopped = replica.ordinal.0 >= wanted && surplus.may_stop(replica);
+            if is_stopped {
                 plan.commands.push(stop(replica, StopReason::ScaledDown));
-            } else {
-                current.push(replica);
             }
+            !is_stopped
+        });
+        if !(self.service.is_paused || self.is_canary_only()) {
+            return;
         }
+        // Nothing else stops replicas of old revisions now.
+        let mut beyond = old.len().saturating_sub(wanted as usize);
+        old.sort_by_key(|one| (one.ordinal.0 < wanted, self.stop_order(one)));
+        old.retain(|replica| {
+            let is_stopped = beyond > 0 && surplus.may_stop(replica);
+            if is_stopped {
+                beyond -= 1;
+                let is_surplus = replica.ordinal.0 >= wanted;
+                let why = if is_surplus { StopReason::ScaledDown } else { StopReason::Replaced };
+                plan.commands.push(stop(replica, why));
+            }
+            !is_stopped
+        });
+    }
+
+    /// Replicas that are of less use stop first, and of equal ones the highest place.
+    fn stop_order(&self, replica: &ReplicaNow) -> (bool, bool, Reverse<Ordinal>) {
+        (replica.is_ready(), self.is_healthy(replica), Reverse(replica.ordinal))
     }
 
     fn start(

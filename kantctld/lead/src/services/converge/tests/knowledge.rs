@@ -159,3 +159,22 @@ fn a_replica_that_was_preempted_still_counts() {
     assert_eq!(world.house.phase(old.key), Phase::Completing);
     assert_eq!(world.starts(), 0, "{:?}", world.replicas());
 }
+
+#[test]
+fn fewer_replicas_also_end_while_canaries_wait_or_the_update_is_paused() {
+    for (canary, is_paused) in [(1, false), (0, true)] {
+        let mut world = World::new();
+        world.house.apply(deployment("a", |_| {}));
+        world.scale(4);
+        world.ticks(20);
+        world.house.apply(deployment("b", |spec| spec.update.canary = canary));
+        if is_paused {
+            world.act(ServiceAction::Pause);
+        }
+        world.scale(1);
+        world.ticks(30);
+        let old = world.replicas().iter().filter(|one| one.revision == Revision(1)).count();
+        let new = world.replicas().len() - old;
+        assert_eq!((old, new), (1, canary as usize));
+    }
+}
