@@ -14,7 +14,7 @@ pub use autoscaler::{Autoscaler, DECIDE_EVERY};
 pub use converge::{Plan, ReplicaNow, converge};
 pub use endpoints::{EndpointNow, endpoints};
 pub use explain::explain;
-pub use readiness::{Readiness, Reported};
+pub use readiness::{REPORTS_MAX, Readiness, Reported};
 pub use routes::{Routes, routes};
 pub use view::{Names, service_view};
 
@@ -33,7 +33,7 @@ pub fn look(state: &State, readiness: &Readiness, now: Time) -> Plan {
     let mut all = Plan::default();
     for service in state.services() {
         let replicas: Vec<ReplicaNow> = replicas(state, service, readiness);
-        all.merge(converge(service, &replicas, now));
+        all.merge(converge(service, &replicas, readiness.begun_at(), now));
     }
     all
 }
@@ -54,15 +54,20 @@ fn replica_now(service: &Service, record: &Record, readiness: &Readiness) -> Opt
     let role = service.role_of(replica);
     // A node that does not probe reports nothing; without probes none is needed.
     let has_probes = role.is_none_or(|role| role.probes.all().next().is_some());
-    let reported = readiness.ready_since(element.attempt_id(key));
+    let id = element.attempt_id(key);
+    let reported = readiness.ready_since(id);
     let ready_since = running_at.and(reported.or(running_at.filter(|_| !has_probes)));
+    let unready_since = running_at.and(readiness.unready_since(id)).filter(|_| has_probes);
+    let end = element.run.as_ref().and_then(|run| run.end.as_ref());
     Some(ReplicaNow {
         key,
         role: replica.role.clone(),
         ordinal: replica.ordinal,
         revision: replica.revision,
         phase: element.phase,
+        comes_back: end.is_some_and(|end| end.requeue),
         running_at,
         ready_since,
+        unready_since,
     })
 }

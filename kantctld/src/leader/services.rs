@@ -5,7 +5,7 @@ use crate::core::Core;
 use common::autoscale::LocalTime;
 use common::time::Time;
 use futures_util::future::join_all;
-use lead::services::{self, DECIDE_EVERY, LOOK_PERIOD};
+use lead::services::{self, DECIDE_EVERY, LOOK_PERIOD, REPORTS_MAX};
 use state::Command;
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
@@ -19,19 +19,17 @@ const DECIDE_PAUSE_MIN: Duration = Duration::from_millis(400);
 /// The pause after commands that the log did not accept.
 const FAILED_PAUSE: Duration = Duration::from_millis(500);
 
-/// How long a new leader waits for the reports on replicas before it sends routers what it knows.
-const REPORTS_MAX: Duration = Duration::from_secs(15);
-
 /// Forgets what nodes reported to an earlier term; to be called before nodes connect.
 pub fn begin(core: &Core) {
     core.routes.send_replace(None);
-    core.readiness.write().clear();
+    let now = core.now();
+    core.readiness.write().begin(now);
     core.autoscaler.write().clear();
 }
 
 /// Runs for one term; ends when dropped.
 pub async fn run(core: &Core) -> Infallible {
-    let begun = Instant::now();
+    let (begun, reports_max) = (Instant::now(), Duration::from_millis(REPORTS_MAX.0));
     let mut decided_at = None;
     loop {
         let now = core.now();
@@ -43,7 +41,7 @@ pub async fn run(core: &Core) -> Infallible {
             (services::look(&state, &readiness, now), services::routes(&state, &readiness))
         };
         // Until the nodes have reported to a new leader, routers go on with what they have.
-        let is_known = routes.is_complete || begun.elapsed() >= REPORTS_MAX;
+        let is_known = routes.is_complete || begun.elapsed() >= reports_max;
         core.routes.send_if_modified(|before| {
             let is_news = is_known && before.as_ref() != Some(&routes.orders);
             if is_news {

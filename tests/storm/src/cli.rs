@@ -80,22 +80,39 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
     for (place, (seed, verdict)) in failed.iter().take(SHOWN_MAX).enumerate() {
         show(args, &series, *seed, verdict, place == 0);
     }
-    eprintln!("virtual time {} s, {} submits acknowledged", totals.0 / 1000, totals.1);
+    let Totals { lasted_ms, acknowledged, replicas } = totals;
+    eprintln!(
+        "virtual time {} s, {acknowledged} submits acknowledged, {replicas} replicas started",
+        lasted_ms / 1000
+    );
     println!("{count} seeds, {} failed", failed.len());
     if failed.is_empty() { Ok(()) } else { bail!("a judge is not content") }
 }
 
-/// Failed seeds, total virtual time in milliseconds, and number of acknowledged submissions.
-fn run_series(args: &Args, series: &Series, jobs: usize) -> (Vec<(u64, Verdict)>, (u64, usize)) {
+/// Sums over all histories.
+#[derive(Default)]
+struct Totals {
+    /// Virtual time.
+    lasted_ms: u64,
+    /// Acknowledged submissions.
+    acknowledged: usize,
+    /// Replicas of services.
+    replicas: usize,
+}
+
+/// Failed seeds, and the sums over all.
+fn run_series(args: &Args, series: &Series, jobs: usize) -> (Vec<(u64, Verdict)>, Totals) {
     // Drawn only on a terminal.
     let bar = ProgressBar::new(args.seeds.end - args.seeds.start);
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} seeds {eta} {msg}") {
         bar.set_style(style);
     }
     let mut failed = Vec::new();
-    let mut totals = (0, 0);
+    let mut totals = Totals::default();
     run_all(series, args.seeds.clone(), jobs, |seed, verdict| {
-        totals = (totals.0 + verdict.lasted_ms, totals.1 + verdict.acknowledged);
+        totals.lasted_ms += verdict.lasted_ms;
+        totals.acknowledged += verdict.acknowledged;
+        totals.replicas += verdict.replicas;
         if !verdict.complaints.is_empty() {
             failed.push((seed, verdict));
             bar.set_message(format!("{} failed", failed.len()));

@@ -6,6 +6,7 @@ mod asks;
 use crate::answer::address;
 use crate::disk::StormDisk;
 use crate::judge::log::LogJudge;
+use crate::judge::services::ServiceJudge;
 use crate::leader::Lead;
 use crate::machine::SimMachine;
 use crate::message::{AskId, Input, LinkId, Output, Ticket};
@@ -40,6 +41,7 @@ pub struct ClusterConfig {
     pub seed: u64,
     pub mutant: Option<Mutant>,
     pub judge: Rc<RefCell<LogJudge>>,
+    pub services: Rc<RefCell<ServiceJudge>>,
 }
 
 /// The process on a controller's machine.
@@ -212,7 +214,9 @@ impl Process {
         let early = config.mutant == Some(Mutant::EarlySession)
             && self.replica.status().role == Role::Leader;
         if early && self.lead.is_none() {
-            self.lead = Some(Lead::new(u64::MAX / 2, config.node_lost_after, config.mutant));
+            let judge = config.services.clone();
+            let lead = Lead::new(u64::MAX / 2, config.node_lost_after, config.mutant, judge);
+            self.lead = Some(lead);
         }
         match &mut self.lead {
             Some(lead) => lead.on_message(link, message, &self.replica.machine().state, requests),
@@ -263,7 +267,8 @@ impl Process {
         let leading = self.replica.machine().leading;
         match (leading, self.lead.is_some()) {
             (true, false) => {
-                let mut lead = Lead::new(now_ms, config.node_lost_after, config.mutant);
+                let judge = config.services.clone();
+                let mut lead = Lead::new(now_ms, config.node_lost_after, config.mutant, judge);
                 if config.mutant == Some(Mutant::StaleWatch)
                     && let Some(watch) = self.watch.take()
                 {

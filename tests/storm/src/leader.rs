@@ -4,7 +4,10 @@
 mod applied;
 mod enacting;
 mod injected_bug;
+mod service_bugs;
+mod services;
 
+use crate::judge::services::ServiceJudge;
 use crate::message::{LinkId, Output, Ticket};
 use crate::mutants::Mutant;
 use crate::requests::{Requests, refuse};
@@ -13,8 +16,11 @@ use common::time::{Span, Time};
 use common::wire::node::{FromNode, Hello, StepStatus, ToNode};
 use lead::session::ORDERS_BYTES;
 use lead::{Due, Limits, NodeSession, Rounds, SessionId, SessionTable, Watch};
+use services::Services;
 use state::{Command, Event, State};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
 
 /// Longest time between two rounds, in milliseconds.
 const ROUND_PERIOD_MS: u64 = 2_000;
@@ -39,6 +45,7 @@ pub struct Lead {
     look_at_ms: u64,
     /// Events since the last round; `None` if some are unknown.
     pending_events: Option<Vec<Event>>,
+    services: Services,
     mutant: Option<Mutant>,
     /// Violations that the engine's own judge has found.
     pub violations: Vec<String>,
@@ -58,7 +65,12 @@ struct Session {
 
 impl Lead {
     /// A leader at the beginning of its term.
-    pub fn new(now_ms: u64, node_lost_after: Span, mutant: Option<Mutant>) -> Self {
+    pub fn new(
+        now_ms: u64,
+        node_lost_after: Span,
+        mutant: Option<Mutant>,
+        judge: Rc<RefCell<ServiceJudge>>,
+    ) -> Self {
         Self {
             rounds: Rounds::default(),
             watch: Watch::new(Limits { node_lost_after }),
@@ -70,6 +82,7 @@ impl Lead {
             round_at_ms: now_ms,
             look_at_ms: now_ms,
             pending_events: None,
+            services: Services::new(now_ms, judge),
             mutant,
             violations: Vec::new(),
             stale: None,
@@ -114,12 +127,12 @@ impl Lead {
                 let command = live.and_then(|live| live.health(state, findings));
                 requests.commands.extend(command.map(|command| (command, Ticket::Unused)));
             }
+            FromNode::Replicas(statuses) => self.note_replicas(link, statuses),
+            FromNode::RouterLoad(load) => self.note_load(link, load),
             FromNode::Output(_)
             | FromNode::Task(_)
             | FromNode::Steps(_)
             | FromNode::Signalled(_)
-            | FromNode::Replicas(_)
-            | FromNode::RouterLoad(_)
             | FromNode::ReplicaLoads(_) => {}
         }
     }
@@ -181,7 +194,10 @@ impl Lead {
         let mut send = |message| requests.outputs.push(Output::Down(link, Box::new(message)));
         send(NodeSession::welcome(state));
         if self.mutant != Some(Mutant::NoResend) || session.hello.steps.is_empty() {
-            live.desired(state, true).into_iter().for_each(send);
+            live.desired(state, true).into_iter().for_each(&mut send);
+        }
+        if let Some(table) = self.services.table().filter(|_| session.hello.routes) {
+            send(ToNode::Routes(table.clone()));
         }
         session.live = Some(live);
         self.report(link, requests);
@@ -255,6 +271,7 @@ impl Lead {
                 }
             }
         }
+        self.act_on_services(now_ms, now, state, requests);
         if now_ms >= self.round_at_ms && !self.is_round_under_way {
             self.round(now_ms, now, state, requests);
         }
@@ -263,11 +280,12 @@ impl Lead {
     /// When the next action is due, in milliseconds.
     pub fn next_at_ms(&self) -> u64 {
         let round = if self.is_round_under_way { u64::MAX } else { self.round_at_ms };
-        self.look_at_ms.min(round)
+        self.look_at_ms.min(round).min(self.services.next_at_ms())
     }
 
     /// Handles the replacement of the state by a snapshot.
     pub fn restored(&mut self) {
         self.pending_events = None;
+        self.services.notify();
     }
 }

@@ -17,6 +17,8 @@ mod answer;
 mod faults;
 mod net;
 mod requests;
+mod services;
+
 mod work;
 
 mod judge;

@@ -1,6 +1,7 @@
 //! Messages between the parts of the simulated world, except those of the real protocols.
 
 use common::id::{AttemptId, ControllerId, JobId, JobKey};
+use common::job::EndCause;
 use common::time::Span;
 use common::wire::node::{FromNode, ToNode};
 use common::wire::peer::PeerClock;
@@ -69,6 +70,8 @@ pub enum Ticket {
     /// The registration of a session.
     Register(LinkId),
     Report(LinkId),
+    /// A command for a service, in the term that began at this time in milliseconds.
+    Service(u64),
     /// A timer or another proposal whose result is not used.
     Unused,
     Operator,
@@ -128,6 +131,20 @@ pub enum StepChange {
     TimesOut,
     /// It has ended after a stop.
     Stopped,
+    /// A replica answers from now on.
+    Answers,
+    /// What is bound to happen to a replica happens.
+    FateComes,
+    /// A replica answers again.
+    Recovers,
+    /// Its node probes a replica.
+    Probed,
+    /// Its startup probe has failed for too long.
+    StartsTooLong,
+    /// A replica ends by itself, or its node ends it.
+    ReplicaEnds(EndCause),
+    /// The drain delay of a replica has passed.
+    Drained,
 }
 
 /// An output of a node.

@@ -42,6 +42,20 @@ pub enum Mutant {
     BreakPromises,
     /// Cluster time is the wall clock of the leader.
     BelieveWall,
+    /// A node ends a replica that is stopped without waiting for its drain delay.
+    SkipDrain,
+    /// A probe result of an earlier attempt counts for the current one.
+    CountOldProbe,
+    /// When replicas are removed, one below the minimum is removed too.
+    ScaleBelowMin,
+    /// An update starts the whole new revision at once.
+    StartAllAtOnce,
+    /// An update stops the old revision before the new one is healthy.
+    ReplaceEarly,
+    /// A replica that is being stopped is still listed as ready.
+    ListDraining,
+    /// A new leader takes a replica of which it has no report yet for one that is not ready.
+    ForgetReports,
 }
 
 impl Mutant {

@@ -4,6 +4,7 @@
 
 mod course;
 mod kantd;
+mod replica;
 mod step;
 
 pub use course::{Course, Ending};
@@ -11,6 +12,7 @@ pub use kantd::Kantd;
 pub use step::{Stage, Step, ended};
 
 use crate::judge::nodes::NodeJudge;
+use crate::judge::services::ServiceJudge;
 use crate::judge::users::UserJudge;
 use crate::message::{NodeOutput, StepChange};
 use crate::mutants::Mutant;
@@ -23,6 +25,7 @@ use common::job::{EndCause, ExitStatus};
 use common::node::{Inventory, Numa};
 use common::time::Time;
 use common::unit::Bytes;
+use common::wire::node::RouteOrder;
 use state::State;
 use std::collections::BTreeMap;
 
@@ -35,6 +38,9 @@ pub struct Node {
     /// Identity of the installation, which changes with a new disk.
     pub identity: String,
     pub inventory: Inventory,
+    /// A router runs on it, and has this table.
+    pub has_router: bool,
+    pub table: Vec<RouteOrder>,
     findings: Vec<Finding>,
     boots: u32,
     steps: BTreeMap<AttemptId, Step>,
@@ -49,6 +55,10 @@ pub struct Surroundings<'a> {
     pub nodes: &'a mut NodeJudge,
     /// The judge of the answers to users.
     pub users: &'a mut UserJudge,
+    pub services: &'a mut ServiceJudge,
+    /// All faults have ended.
+    pub is_calm: bool,
+    pub mutant: Option<Mutant>,
     /// The state at the highest index that any replica has applied.
     pub frontier: &'a State,
     /// The node's outputs.
@@ -68,6 +78,8 @@ impl Node {
             kantd: None,
             life: 0,
             inventory,
+            has_router: place == 0,
+            table: Vec::new(),
             findings: Vec::new(),
             boots: 1,
             steps: BTreeMap::new(),
@@ -97,11 +109,13 @@ impl Node {
         self.inventory.boot_id = format!("boot-{}", self.boots);
         around.nodes.machine_lost(&self.name);
         if has_new_disk {
+            self.steps.keys().for_each(|id| around.services.gone(*id));
             self.steps.clear();
             self.identity = format!("{}-{}", self.name, self.boots);
         }
-        for step in self.steps.values_mut() {
+        for (id, step) in &mut self.steps {
             step.lose(around.clock);
+            around.services.gone(*id);
         }
     }
 
@@ -120,11 +134,15 @@ impl Node {
         change: StepChange,
         around: &mut Surroundings<'_>,
     ) {
+        if self.replica_changes(id, change, around) {
+            return;
+        }
         let Some(step) = self.steps.get_mut(&id) else { return };
-        if !step.change(change, around) {
+        if !step.change(id, change, around) {
             return;
         }
         if let Stage::Ended(end) = &step.stage {
+            around.services.gone(id);
             around.nodes.ended(&self.name, id);
             let by_itself = end.cause == EndCause::Exited && end.exit == ExitStatus::default();
             if by_itself && step.decides {

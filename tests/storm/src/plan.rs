@@ -4,7 +4,8 @@
 use crate::faults::{Fault, Kind};
 use crate::mutants::Mutant;
 use crate::rng::Rng;
-use crate::work::{self, Work};
+use crate::services;
+use crate::work::{self, Action, Work};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
@@ -51,7 +52,8 @@ impl Plan {
         let count = usize::try_from(rng.between(10, 60)).unwrap_or(10);
         let snapshot_every = rng.between(8, 120);
         let snapshot_bytes_min = rng.between(2 << 10, 64 << 10);
-        let works = work::draw(count, trouble_ms, nodes, &mut Rng::new(seed, 2));
+        let [on_services, last] = services::draw(trouble_ms, nodes, &mut Rng::new(seed, 8));
+        let mut works = work::draw(count, trouble_ms, nodes, on_services, &mut Rng::new(seed, 2));
         let mut rng = Rng::new(seed, 3);
         let lone = |kind: &Kind| controllers > 1 || !matches!(kind, Kind::Rot);
         // Faults of a few kinds coincide more often than faults of all kinds.
@@ -68,6 +70,7 @@ impl Plan {
         faults.sort_by_key(|fault| fault.at_ms);
         let ends = faults.iter().map(|fault| fault.at_ms + fault.lasts_ms);
         let trouble_ms = ends.max().unwrap_or(0).max(trouble_ms);
+        works.extend(after(trouble_ms, last));
         let node_lost_after_ms = *Rng::new(seed, 6).one(&[12_000, 20_000]).unwrap_or(&20_000);
         Self {
             seed,
@@ -98,4 +101,13 @@ impl Plan {
     pub fn has(&self, mutant: Mutant) -> bool {
         self.mutant == Some(mutant)
     }
+}
+
+/// Actions on services after the faults.
+pub fn after(trouble_ms: u64, last: Vec<(u64, services::ServiceWork)>) -> Vec<Work> {
+    let last = last.into_iter().map(|(since_ms, work)| Work {
+        at_ms: trouble_ms + since_ms,
+        action: Action::Service(Box::new(work)),
+    });
+    last.collect()
 }

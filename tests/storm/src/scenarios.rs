@@ -1,8 +1,9 @@
 //! Histories written by hand, by name: situations that every operator meets one day.
 
 use crate::faults::{Fault, Kind};
-use crate::plan::Plan;
+use crate::plan::{self, Plan};
 use crate::rng::Rng;
+use crate::services;
 use crate::work;
 
 pub type Scenario = (&'static str, Plan);
@@ -21,11 +22,14 @@ pub fn all() -> Vec<Scenario> {
 
 fn plan_of_faults(controllers: usize, nodes: usize, seconds: u64, faults: Vec<Fault>) -> Plan {
     let trouble_ms = seconds * 1_000;
+    let [on_services, last] = services::draw(trouble_ms, nodes, &mut Rng::new(7, 8));
+    let mut works = work::draw(60, trouble_ms, nodes, on_services, &mut Rng::new(7, 2));
+    works.extend(plan::after(trouble_ms, last));
     Plan {
         seed: 7,
         controllers,
         nodes,
-        works: work::draw(60, trouble_ms, nodes, &mut Rng::new(7, 2)),
+        works,
         faults,
         trouble_ms,
         snapshot_every: 40,

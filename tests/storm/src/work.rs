@@ -2,6 +2,7 @@
 //! state of the cluster.
 
 use crate::rng::Rng;
+use crate::services::ServiceWork;
 use common::id::{ArrayIndex, QueueName};
 use common::job::{Ask, Launch};
 use common::resource::{GpuRequest, Request};
@@ -34,13 +35,14 @@ pub enum Action {
     Show(usize),
     /// Reads the last job id.
     Look,
+    Service(Box<ServiceWork>),
 }
 
 impl Action {
     /// The submission of the job that the action concerns, if there is one.
     pub const fn about(&self) -> Option<usize> {
         match self {
-            Self::Submit(_) | Self::Look => None,
+            Self::Submit(_) | Self::Look | Self::Service(_) => None,
             Self::Cancel(of)
             | Self::Hold(of)
             | Self::Release(of)
@@ -84,13 +86,26 @@ pub fn work_of(name: &str) -> Option<usize> {
     name.strip_prefix('w')?.parse().ok()
 }
 
-/// Draws `count` user actions within `within_ms` milliseconds, in order of time.
-pub fn draw(count: usize, within_ms: u64, nodes: usize, rng: &mut Rng) -> Vec<Work> {
-    let mut times: Vec<u64> = (0..count).map(|_| rng.below(within_ms)).collect();
-    times.sort_unstable();
+/// Draws `count` user actions on jobs within `within_ms` milliseconds, and adds those on services.
+/// All are in order of time.
+pub fn draw(
+    count: usize,
+    within_ms: u64,
+    nodes: usize,
+    services: Vec<(u64, ServiceWork)>,
+    rng: &mut Rng,
+) -> Vec<Work> {
+    let mut times: Vec<(u64, Option<ServiceWork>)> =
+        (0..count).map(|_| (rng.below(within_ms), None)).collect();
+    times.extend(services.into_iter().map(|(at_ms, work)| (at_ms, Some(work))));
+    times.sort_by_key(|(at_ms, _)| *at_ms);
     let mut submits: Vec<usize> = Vec::new();
-    let mut works = Vec::with_capacity(count);
-    for (place, at_ms) in times.into_iter().enumerate() {
+    let mut works = Vec::with_capacity(times.len());
+    for (place, (at_ms, service)) in times.into_iter().enumerate() {
+        if let Some(work) = service {
+            works.push(Work { at_ms, action: Action::Service(Box::new(work)) });
+            continue;
+        }
         let about = rng.one(&submits).copied();
         let action = match (rng.below(100), about) {
             (0..6, Some(job)) => Action::Cancel(job),

@@ -9,6 +9,7 @@ mod host;
 mod operator;
 mod quiet;
 mod rot;
+mod services;
 mod sessions;
 mod users;
 
@@ -35,6 +36,7 @@ use common::unit::Bytes;
 use event::{Agenda, Event};
 use host::Host;
 use operator::Task;
+use services::ServicesEnd;
 use state::Settings;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -52,6 +54,8 @@ pub struct Verdict {
     pub lasted_ms: u64,
     /// Number of acknowledged submissions.
     pub acknowledged: usize,
+    /// Number of replicas of services.
+    pub replicas: usize,
 }
 
 pub struct World {
@@ -73,6 +77,7 @@ pub struct World {
     rotten: Option<ControllerId>,
     is_healed: bool,
     is_over: bool,
+    services_end: ServicesEnd,
     log: Rc<RefCell<LogJudge>>,
     node_judge: NodeJudge,
     user_judge: UserJudge,
@@ -96,6 +101,7 @@ impl World {
             snapshot_bytes_min: plan.snapshot_bytes_min,
             seed: plan.seed,
             mutant: plan.mutant,
+            services: log.borrow().services.clone(),
             judge: log.clone(),
         };
         let mut rng = Rng::new(plan.seed, 4);
@@ -117,6 +123,7 @@ impl World {
             rotten: None,
             is_healed: false,
             is_over: false,
+            services_end: ServicesEnd::default(),
             log,
             node_judge: NodeJudge::default(),
             user_judge: UserJudge::default(),
@@ -143,6 +150,8 @@ impl World {
             self.agenda.add(at_ms, Event::Kantd(node));
         }
         self.agenda.add(10, Event::Operator);
+        let routers = (0..self.nodes.len()).filter(|place| self.nodes[*place].has_router);
+        routers.for_each(|place| self.agenda.add(20, Event::Load(place)));
         self.agenda.add(500, Event::Sample);
     }
 
@@ -164,6 +173,7 @@ impl World {
             story: self.story.into_lines(),
             lasted_ms: self.now_ms,
             acknowledged: self.user_judge.acknowledged().count(),
+            replicas: self.log.borrow().services.borrow().started,
         }
     }
 
@@ -194,6 +204,7 @@ impl World {
             Event::FaultEnds(place) => self.fault_ends(place),
             Event::Operator => self.operate(),
             Event::Sample => self.sample(),
+            Event::Load(place) => self.report_load(place),
         }
     }
 
@@ -204,8 +215,10 @@ impl World {
             self.story.add(self.now_ms, || format!("log: {event:?}"));
             self.node_judge.read(self.now_ms, &event, self.plan.node_lost_after_ms);
             self.promise_judge.read(&event);
+            log.services.borrow_mut().read(self.now_ms, &event);
         }
         self.complaints.append(&mut log.complaints);
+        self.complaints.append(&mut log.services.borrow_mut().complaints);
         self.complaints.append(&mut log.time.complaints);
         self.complaints.append(&mut self.node_judge.complaints);
         self.complaints.append(&mut self.user_judge.complaints);
@@ -219,17 +232,22 @@ impl World {
         act: impl FnOnce(&mut Node, &mut Surroundings<'_>, &mut Rng),
     ) {
         let log = self.log.borrow();
+        let mut services = log.services.borrow_mut();
         let mut around = Surroundings {
             now_ms: self.now_ms,
             clock: crate::steady::true_time(self.now_ms),
             seed: self.plan.seed,
             nodes: &mut self.node_judge,
             users: &mut self.user_judge,
+            services: &mut services,
+            is_calm: self.is_healed,
+            mutant: self.plan.mutant,
             frontier: &log.frontier,
             outputs: Vec::new(),
         };
         act(&mut self.nodes[place], &mut around, &mut self.rng);
         let outputs = around.outputs;
+        drop(services);
         drop(log);
         self.carry_out(place, outputs);
     }

@@ -3,23 +3,34 @@
 
 use common::id::{AttemptId, NodeName};
 use common::job::{ReplicaHealth, ReplicaStatus};
-use common::time::Time;
+use common::time::{Span, Time};
 use state::State;
 use std::collections::BTreeMap;
+
+/// How long a new leader waits for the reports of all nodes.
+pub const REPORTS_MAX: Span = Span::from_seconds(15);
 
 /// The last report on a replica.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reported {
     pub node: NodeName,
     pub status: ReplicaStatus,
-    /// Since when it has been ready without a break, by the leader's clock.
-    pub ready_since: Option<Time>,
+    /// Since when it has been ready, or has not been, without a break, by the leader's clock.
+    pub since: Time,
+}
+
+impl Reported {
+    fn is_ready(&self) -> bool {
+        self.status.health == ReplicaHealth::Ready
+    }
 }
 
 /// The last reports on all replicas.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Readiness {
     by_attempt: BTreeMap<AttemptId, Reported>,
+    /// Since when nodes report to this leader.
+    begun_at: Time,
 }
 
 impl Readiness {
@@ -31,19 +42,26 @@ impl Readiness {
             if before.is_some_and(|before| before.status == status && before.node == *node) {
                 continue;
             }
-            let since = before.and_then(|before| before.ready_since);
             let is_ready = status.health == ReplicaHealth::Ready;
-            let ready_since = is_ready.then(|| since.unwrap_or(now));
-            let reported = Reported { node: node.clone(), status, ready_since };
+            let before = before.filter(|before| before.is_ready() == is_ready);
+            let since = before.map_or(now, |before| before.since);
+            let reported = Reported { node: node.clone(), status, since };
             self.by_attempt.insert(reported.status.id, reported);
             has_changed = true;
         }
         has_changed
     }
 
-    /// Forgets all reports: nodes report again to a new leader.
-    pub fn clear(&mut self) {
+    /// Forgets all reports: nodes report again to a new leader, whose term begins now.
+    pub fn begin(&mut self, now: Time) {
         self.by_attempt.clear();
+        self.begun_at = now;
+    }
+
+    /// Since when nodes report to this leader.
+    #[must_use]
+    pub const fn begun_at(&self) -> Time {
+        self.begun_at
     }
 
     /// Forgets the replicas that have ended.
@@ -63,7 +81,13 @@ impl Readiness {
     /// Since when a replica has been ready. `None`: it is not.
     #[must_use]
     pub fn ready_since(&self, id: AttemptId) -> Option<Time> {
-        self.get(id)?.ready_since
+        self.get(id).filter(|reported| reported.is_ready()).map(|reported| reported.since)
+    }
+
+    /// Since when a replica has not been ready. `None`: it is ready, or there is no report on it.
+    #[must_use]
+    pub fn unready_since(&self, id: AttemptId) -> Option<Time> {
+        self.get(id).filter(|reported| !reported.is_ready()).map(|reported| reported.since)
     }
 }
 

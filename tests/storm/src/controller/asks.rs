@@ -78,6 +78,7 @@ impl Process {
                 self.outputs.push(Output::Reply(id, reply));
             }
             (Ticket::Round(since), Some(lead)) => lead.enacted(now_ms, since, events, requests),
+            (Ticket::Service(since), Some(lead)) => lead.service_answered(now_ms, since, events),
             (Ticket::Register(link), Some(lead)) => lead.registered(link, events, state, requests),
             (Ticket::Report(link), Some(lead)) => lead.reported(link, events.is_some(), requests),
             _ => {}

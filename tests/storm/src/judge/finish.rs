@@ -1,5 +1,6 @@
 //! Judge of the end of a history: every replica has all acknowledged jobs, all jobs have ended, no
-//! request became two jobs, all replicas hold the same bytes, and the ledger is empty.
+//! request became two jobs, no service is left, all replicas hold the same bytes, and the ledger is
+//! empty.
 
 use super::Complaint;
 use super::users::UserJudge;
@@ -25,9 +26,13 @@ pub fn judge(users: &UserJudge, replicas: &[(ControllerId, &State)]) -> Vec<Comp
     }
     for (id, state) in replicas {
         let mut seen = BTreeMap::new();
+        if let Some(service) = state.services().next() {
+            complain("services", format!("{} is left on {id}", service.name));
+        }
         for record in state.jobs() {
             let name = &record.spec.ask.name;
-            if let Some(before) = seen.insert(name.clone(), record.id) {
+            let is_replica = record.spec.ask.replica.is_some();
+            if !is_replica && let Some(before) = seen.insert(name.clone(), record.id) {
                 complain("same-key", format!("{name} is job {before} and {} on {id}", record.id));
             }
             for element in record.elements.values().filter(|e| e.phase != Phase::Done) {

@@ -2,11 +2,14 @@
 //! the same state. It also checks the state's own invariants after each command.
 
 use super::Complaint;
+use super::services::ServiceJudge;
 use super::time::TimeJudge;
 use common::id::{ControllerId, LogIndex};
 use state::invariant::Judge;
 use state::{Command, Event, State};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// States are compared at indexes that are multiples of this.
 const COMPARE_EVERY: u64 = 16;
@@ -19,6 +22,7 @@ pub struct LogJudge {
     /// The state at the highest index that any replica has applied.
     pub frontier: State,
     pub time: TimeJudge,
+    pub services: Rc<RefCell<ServiceJudge>>,
     entries: BTreeMap<u64, (u32, ControllerId)>,
     states: BTreeMap<u64, (u32, ControllerId)>,
     highest: u64,
@@ -32,6 +36,7 @@ impl Default for LogJudge {
             fresh: Vec::new(),
             frontier: State::default(),
             time: TimeJudge::default(),
+            services: Rc::default(),
             entries: BTreeMap::new(),
             states: BTreeMap::new(),
             highest: 0,
@@ -60,6 +65,7 @@ impl LogJudge {
             let text = format!("after {}: {wrong}", brief(command));
             self.complaints.push(Complaint::new("invariant", text));
         }
+        self.services.borrow_mut().look(state, events);
         self.fresh.extend(events.iter().cloned());
     }
 

@@ -6,6 +6,7 @@ pub mod log;
 pub mod nodes;
 pub mod promises;
 pub mod register;
+pub mod services;
 pub mod time;
 pub mod users;
 

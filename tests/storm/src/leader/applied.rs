@@ -14,6 +14,9 @@ impl Lead {
         state: &State,
         requests: &mut Requests,
     ) {
+        if !events.is_empty() && state.services().next().is_some() {
+            self.services.notify();
+        }
         for batch in events {
             if effect::wakes_scheduler(batch) {
                 self.round_at_ms = self.round_at_ms.min(now_ms + WAKE_MS);

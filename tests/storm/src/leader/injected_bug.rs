@@ -16,6 +16,7 @@ impl Lead {
     pub fn begin(&mut self, now_ms: u64) {
         self.round_at_ms = self.round_at_ms.min(now_ms + ROUND_PERIOD_MS);
         self.look_at_ms = self.look_at_ms.min(now_ms + ROUND_PERIOD_MS);
+        self.services.notify();
     }
 
     /// For a mutant: continues the watch of an earlier term.

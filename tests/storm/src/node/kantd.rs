@@ -6,11 +6,13 @@ use super::{Course, Node, Step, Surroundings, ended};
 use crate::message::{LinkId, NodeOutput};
 use crate::mutants::Mutant;
 use crate::rng::Rng;
-use common::id::ControllerId;
-use common::job::StepEnd;
+use common::id::{AttemptId, ControllerId};
+use common::job::{ReplicaStatus, StepEnd};
+use common::service::load::RouterLoad;
 use common::time::Time;
 use common::wire::node::{FromNode, Hello, NODE_PROTOCOL, StepPhase, StepStatus, ToNode};
 use node::{DeclineReason, Desired, NodeAction, Observed, reconcile};
+use std::collections::BTreeMap;
 
 /// One run of kantd.
 pub struct Kantd {
@@ -23,6 +25,9 @@ pub struct Kantd {
     desired: Desired,
     observed: Observed,
     reported: Observed,
+    /// What probes say of the replicas, and what the controller knows of it.
+    replicas: BTreeMap<AttemptId, ReplicaStatus>,
+    replicas_reported: BTreeMap<AttemptId, ReplicaStatus>,
 }
 
 impl Kantd {
@@ -35,6 +40,8 @@ impl Kantd {
             desired: Desired::new(),
             observed: held.into_iter().collect(),
             reported: Observed::new(),
+            replicas: BTreeMap::new(),
+            replicas_reported: BTreeMap::new(),
         }
     }
 
@@ -43,6 +50,7 @@ impl Kantd {
         self.link = Some(link);
         self.is_welcomed = false;
         self.reported = self.observed.clone();
+        self.replicas_reported.clear();
         let mut steps = self.reported.statuses();
         if mutant == Some(Mutant::HidesEnds) {
             steps.retain(|step| !matches!(step.phase, StepPhase::Ended(_)));
@@ -56,7 +64,7 @@ impl Kantd {
             inventory: node.inventory.clone(),
             steps,
             starts_tasks: false,
-            routes: false,
+            routes: node.has_router,
         }))
     }
 
@@ -74,7 +82,9 @@ impl Kantd {
                 self.course.welcomed();
                 self.send_health(node, around);
                 self.report(around);
+                self.report_replicas(around);
             }
+            ToNode::Routes(table) => node.table = table,
             ToNode::Desired(update) => {
                 // Updates before the first complete one are ignored, as in kantd.
                 let _ = self.desired.apply(update);
@@ -91,8 +101,7 @@ impl Kantd {
             | ToNode::FeedTask(_)
             | ToNode::AskSteps(_)
             | ToNode::SignalJob(_)
-            | ToNode::SignalTask(_)
-            | ToNode::Routes(_) => {}
+            | ToNode::SignalTask(_) => {}
         }
     }
 
@@ -160,6 +169,32 @@ impl Kantd {
         let Some(link) = self.link.filter(|_| self.is_welcomed) else { return };
         let health = FromNode::Health(node.findings.clone());
         around.outputs.push(NodeOutput::Up(link, Box::new(health)));
+    }
+
+    /// Takes what a probe says of a replica, and reports it if it is new.
+    pub fn note_replica(&mut self, status: ReplicaStatus, around: &mut Surroundings<'_>) {
+        self.replicas.insert(status.id, status);
+        self.report_replicas(around);
+    }
+
+    fn report_replicas(&mut self, around: &mut Surroundings<'_>) {
+        let Some(link) = self.link.filter(|_| self.is_welcomed) else { return };
+        let runs =
+            |id: &AttemptId| matches!(self.observed.phase(*id), Some(StepPhase::Running { .. }));
+        self.replicas.retain(|id, _| runs(id));
+        let is_news =
+            |status: &&ReplicaStatus| self.replicas_reported.get(&status.id) != Some(*status);
+        let news: Vec<ReplicaStatus> = self.replicas.values().filter(is_news).cloned().collect();
+        self.replicas_reported = self.replicas.clone();
+        if !news.is_empty() {
+            around.outputs.push(NodeOutput::Up(link, Box::new(FromNode::Replicas(news))));
+        }
+    }
+
+    /// Sends what the router on the node has measured.
+    pub fn send_load(&self, load: RouterLoad, around: &mut Surroundings<'_>) {
+        let Some(link) = self.link.filter(|_| self.is_welcomed) else { return };
+        around.outputs.push(NodeOutput::Up(link, Box::new(FromNode::RouterLoad(load))));
     }
 
     fn report(&mut self, around: &mut Surroundings<'_>) {

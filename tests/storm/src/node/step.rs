@@ -1,7 +1,9 @@
 //! One step on a machine: its supervisor, its processes and its journal.
 
 use super::Surroundings;
+use super::replica::ReplicaStep;
 use crate::message::{NodeOutput, StepChange};
+use crate::mutants::Mutant;
 use crate::work::{self, Behaviour};
 use common::id::{AttemptId, NodeName};
 use common::job::{EndCause, ExitStatus, Launch, StepEnd, Usage};
@@ -16,6 +18,8 @@ pub enum Stage {
     Ready,
     /// Its processes have run since this time.
     Running(Time),
+    /// It is a replica, and still answers requests until it is stopped.
+    Draining(Time),
     /// It is being stopped. Its processes started at this time, if they did.
     Stopping(Option<Time>),
     Ended(StepEnd),
@@ -28,6 +32,8 @@ pub struct Step {
     pub share: Share,
     /// Its exit alone decides the outcome of the job.
     pub decides: bool,
+    /// Only for a replica of a service.
+    pub replica: Option<ReplicaStep>,
     has_process: bool,
     /// Its processes are suspended.
     is_suspended: bool,
@@ -62,6 +68,7 @@ impl Step {
             due: None,
             time_limit: order.time_limit,
             behaviour,
+            replica: ReplicaStep::begin(order, around.seed),
         })
     }
 
@@ -73,6 +80,9 @@ impl Step {
         self.stage = Stage::Running(around.clock);
         if !self.has_process {
             return;
+        }
+        if let Some(replica) = &mut self.replica {
+            return replica.go(id, around);
         }
         let run_ms = self.behaviour.run_ms;
         let limit = self.time_limit.map(|limit| limit.0).filter(|limit| *limit < run_ms);
@@ -99,24 +109,60 @@ impl Step {
         let since = match self.stage {
             Stage::Preparing | Stage::Ready => None,
             Stage::Running(since) => Some(since),
-            Stage::Stopping(_) | Stage::Ended(_) => return false,
+            Stage::Draining(_) | Stage::Stopping(_) | Stage::Ended(_) => return false,
         };
         self.is_suspended = false;
-        self.stage = Stage::Stopping(since);
-        let in_ms = self.behaviour.stop_ms;
-        around.outputs.push(NodeOutput::StepIn(in_ms, id, StepChange::Stopped));
+        let drain = self.replica.as_ref().map_or(Span(0), ReplicaStep::drain_delay);
+        match since.filter(|_| !drain.is_zero() && around.mutant != Some(Mutant::SkipDrain)) {
+            Some(since) => {
+                self.stage = Stage::Draining(since);
+                around.outputs.push(NodeOutput::StepIn(drain.0, id, StepChange::Drained));
+            }
+            None => self.terminate(id, since, around),
+        }
         true
     }
 
+    /// Asks its processes to end.
+    fn terminate(&mut self, id: AttemptId, since: Option<Time>, around: &mut Surroundings<'_>) {
+        if let (Some(replica), Some(_)) = (&self.replica, since) {
+            let drain = replica.drain_delay();
+            around.services.terminated(around.now_ms, id, drain, around.is_calm);
+        }
+        self.stage = Stage::Stopping(since);
+        let in_ms = self.behaviour.stop_ms;
+        around.outputs.push(NodeOutput::StepIn(in_ms, id, StepChange::Stopped));
+    }
+
+    /// Whether it is a replica whose processes run.
+    pub fn serves(&self) -> bool {
+        self.replica.is_some() && matches!(self.stage, Stage::Running(_) | Stage::Draining(_))
+    }
+
     /// Applies a change if it is still possible. Returns whether it was.
-    pub fn change(&mut self, change: StepChange, around: &Surroundings<'_>) -> bool {
+    pub fn change(
+        &mut self,
+        id: AttemptId,
+        change: StepChange,
+        around: &mut Surroundings<'_>,
+    ) -> bool {
+        if let (Stage::Draining(since), StepChange::Drained) = (&self.stage, change) {
+            let since = *since;
+            self.terminate(id, Some(since), around);
+            return false;
+        }
         if self.is_suspended {
             self.due = Some(change);
             return false;
         }
-        let end = |cause, code, since| Stage::Ended(ended(cause, code, since, around.clock));
+        let at = around.clock;
+        let end = |cause, code, since| Stage::Ended(ended(cause, code, since, at));
         let next = match (&self.stage, change) {
             (Stage::Preparing, StepChange::Prepared) => Stage::Ready,
+            (Stage::Running(since) | Stage::Draining(since), StepChange::ReplicaEnds(cause)) => {
+                let code = self.replica.as_ref().map_or(0, ReplicaStep::code);
+                end(cause, code, Some(*since))
+            }
             (Stage::Running(since), StepChange::Exits) => {
                 end(EndCause::Exited, self.behaviour.code, Some(*since))
             }
@@ -134,7 +180,7 @@ impl Step {
     pub fn lose(&mut self, at: Time) {
         let since = match self.stage {
             Stage::Ended(_) => return,
-            Stage::Running(since) => Some(since),
+            Stage::Running(since) | Stage::Draining(since) => Some(since),
             Stage::Stopping(since) => since,
             Stage::Preparing | Stage::Ready => None,
         };
@@ -146,7 +192,7 @@ impl Step {
         let phase = match &self.stage {
             Stage::Preparing | Stage::Stopping(None) => StepPhase::Preparing,
             Stage::Ready => StepPhase::Ready,
-            Stage::Running(since) | Stage::Stopping(Some(since)) => {
+            Stage::Running(since) | Stage::Draining(since) | Stage::Stopping(Some(since)) => {
                 StepPhase::Running { since: *since, suspended: self.is_suspended }
             }
             Stage::Ended(end) => StepPhase::Ended(Box::new(end.clone())),

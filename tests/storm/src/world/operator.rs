@@ -43,6 +43,7 @@ impl World {
         }
         if self.is_healed {
             self.mend(leader);
+            self.stop_services(leader);
         }
     }
 

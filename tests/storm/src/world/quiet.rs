@@ -37,6 +37,7 @@ impl World {
             self.heal();
         }
         self.look_at_claims();
+        self.look_at_services(calm_ms);
         if self.now_ms > calm_ms + CALM_MS {
             self.look_at_promises();
         }
@@ -110,9 +111,12 @@ impl World {
     fn is_quiet(&self) -> bool {
         let Some(replicas) = self.replicas() else { return false };
         self.progress.iter().all(|progress| progress.is_over)
+            && self.services_end.is_stopping
             && self.tasks.is_empty()
             && !self.nodes.iter().any(|node| node.is_busy())
-            && replicas.first().is_some_and(|(_, state)| state.live().next().is_none())
+            && replicas.first().is_some_and(|(_, state)| {
+                state.live().next().is_none() && state.services().next().is_none()
+            })
     }
 
     fn finish(&mut self) {

@@ -25,6 +25,7 @@ impl World {
         let (name, life) = (node.name.clone(), node.life);
         self.story.add(self.now_ms, || format!("kantd of {name} starts"));
         self.agenda.add(self.now_ms + 1, Event::Dial(place, life));
+        self.with_node(place, |node, around, _| node.probe_replicas(around));
     }
 
     pub(super) fn dial(&mut self, place: usize, life: u64) {

@@ -77,6 +77,9 @@ impl World {
             // Two copies would be two changes, and a stream never duplicates a request.
             delays_ms.truncate(1);
         }
+        if let Action::Service(_) = self.plan.works[work].action {
+            delays_ms.truncate(1);
+        }
         for delay_ms in delays_ms {
             self.agenda.add(self.now_ms + delay_ms, Event::Ask(to, id, body.clone()));
         }
@@ -117,6 +120,7 @@ impl World {
             }
             Action::Show(of) => return Some(Body::Show(self.user_judge.job_of(*of)?)),
             Action::Look => return Some(Body::Look),
+            Action::Service(work) => work.command(),
         };
         Some(Body::Command(Box::new(command)))
     }

@@ -1,14 +1,17 @@
 //! Services in a model world: the commands of `converge` are applied to a real state, and replicas
 //! start, become ready and fail as each test says. The judge of the state looks after each command.
 
+mod knowledge;
+
 use super::super::{Readiness, look, replicas};
 use super::*;
 use common::id::{AttemptId, Ordinal, ServiceName};
 use common::job::{EndCause, Probe, ProbeAction, ReplicaHealth, ReplicaStatus};
-use common::service::ServiceEventKind;
+use common::service::{ServiceEventKind, ServiceSpec};
 use common::time::Span;
 use proptest::prelude::*;
 use state::ServiceAction;
+use state::service::FAILURES_MAX;
 use testkit::house::{House, USER, end, exited, inventory, name, running, share};
 
 const CPUS: u32 = 64;

@@ -11,68 +11,96 @@ use state::service::{Service, Update};
 /// The failures in a row of one replica after which an update has failed.
 const UPDATE_FAILURES_MAX: u32 = 3;
 
-/// Ends an update that is complete or has failed.
-pub(super) fn judge(
-    service: &Service,
-    spec: &ServiceSpec,
-    update: Update,
-    replicas: &[ReplicaNow],
-    now: Time,
-    plan: &mut Plan,
-) {
-    let policy = &spec.update;
-    let end = |failure| Command::EndUpdate {
-        service: service.name.clone(),
-        revision: service.current,
-        failure,
-    };
-    let alive = || replicas.iter().filter(|replica| !replica.is_ending());
-    let current = || alive().filter(|replica| is_current(service, replica));
-    let healthy_of = |role: &RoleSpec| {
-        let healthy = current().filter(|one| one.role == role.name && one.is_healthy(policy, now));
-        count(healthy.count())
-    };
-    let is_old_gone = alive().all(|replica| is_current(service, replica));
-    let is_full = spec.roles.iter().all(|role| healthy_of(role) >= service.wanted(&role.name));
-    if is_old_gone && is_full {
-        return plan.commands.push(end(None));
-    }
-    let soon = current().filter_map(|one| one.healthy_at(policy)).filter(|at| *at > now);
-    soon.for_each(|at| plan.look_again(at));
-    if service.is_paused {
-        return;
-    }
-    let failed = service.failures.iter().find(|one| one.in_a_row >= UPDATE_FAILURES_MAX);
-    if let Some(failed) = failed {
-        let (role, ordinal, failures) = (failed.role.clone(), failed.ordinal, failed.in_a_row);
-        let failure = UpdateFailure::ReplicaFailed { role, ordinal, failures };
-        return plan.commands.push(end(Some(failure)));
-    }
-    for replica in current().filter(|one| one.ready_since.is_none()) {
-        let Some(since) = replica.running_at else { continue };
-        let deadline = policy.healthy_deadline + startup_max(spec, &replica.role);
-        if now.since(since) >= deadline {
-            let (role, ordinal) = (replica.role.clone(), replica.ordinal);
-            let failure = UpdateFailure::NotHealthy { role, ordinal, deadline };
-            return plan.commands.push(end(Some(failure)));
+/// The judge of an update in progress.
+pub(super) struct Judge<'a> {
+    pub(super) service: &'a Service,
+    pub(super) spec: &'a ServiceSpec,
+    pub(super) update: Update,
+    /// Since when nodes report to this leader, which has seen nothing before.
+    pub(super) since: Time,
+    pub(super) now: Time,
+}
+
+impl Judge<'_> {
+    /// Ends the update if it is complete or has failed.
+    pub(super) fn judge(&self, replicas: &[ReplicaNow], plan: &mut Plan) {
+        let alive: Vec<&ReplicaNow> = replicas.iter().filter(|one| !one.is_ending()).collect();
+        let is_old_gone = alive.iter().all(|replica| is_current(self.service, replica));
+        let current: Vec<&ReplicaNow> =
+            alive.into_iter().filter(|replica| is_current(self.service, replica)).collect();
+        let is_full = self
+            .spec
+            .roles
+            .iter()
+            .all(|role| self.healthy_of(&current, role) >= self.service.wanted(&role.name));
+        if is_old_gone && is_full {
+            return plan.commands.push(self.end(None));
         }
-        plan.look_again(since + deadline);
+        let soon = current.iter().filter_map(|one| one.healthy_at(&self.spec.update));
+        soon.filter(|at| *at > self.now).for_each(|at| plan.look_again(at));
+        if self.service.is_paused {
+            return;
+        }
+        let failure = self
+            .failed_replica()
+            .or_else(|| self.unhealthy_replica(&current, plan))
+            .or_else(|| self.no_progress(&current, plan));
+        plan.commands.extend(failure.map(|failure| self.end(Some(failure))));
     }
-    let canaries = |role: &RoleSpec| service.wanted(&role.name).min(policy.canary);
-    let awaits_user =
-        !update.is_promoted && spec.roles.iter().all(|role| healthy_of(role) >= canaries(role));
-    // The first revision may wait for room for as long as any job.
-    if awaits_user || service.healthy.is_none() {
-        return;
+
+    fn end(&self, failure: Option<UpdateFailure>) -> Command {
+        let (service, revision) = (self.service.name.clone(), self.service.current);
+        Command::EndUpdate { service, revision, failure }
     }
-    let slowest = spec.roles.iter().map(|role| startup_max(spec, &role.name)).max();
-    let deadline = policy.progress_deadline + slowest.unwrap_or_default();
-    let last = current().filter_map(|one| one.healthy_at(policy)).filter(|at| *at <= now).max();
-    let last = last.map_or(update.since, |last| last.max(update.since));
-    if now.since(last) >= deadline {
-        return plan.commands.push(end(Some(UpdateFailure::NoProgress { deadline })));
+
+    fn healthy_of(&self, current: &[&ReplicaNow], role: &RoleSpec) -> u32 {
+        let own = current.iter().filter(|one| one.role == role.name);
+        count(own.filter(|one| one.is_healthy(&self.spec.update, self.now)).count())
     }
-    plan.look_again(last + deadline);
+
+    fn failed_replica(&self) -> Option<UpdateFailure> {
+        let failures = &self.service.failures;
+        let failed = failures.iter().find(|one| one.in_a_row >= UPDATE_FAILURES_MAX)?;
+        let (role, ordinal, failures) = (failed.role.clone(), failed.ordinal, failed.in_a_row);
+        Some(UpdateFailure::ReplicaFailed { role, ordinal, failures })
+    }
+
+    /// A new replica that has not been ready for too long.
+    fn unhealthy_replica(&self, current: &[&ReplicaNow], plan: &mut Plan) -> Option<UpdateFailure> {
+        for replica in current {
+            let Some(since) = replica.unready_since else { continue };
+            let startup_max = startup_max(self.spec, &replica.role);
+            let deadline = self.spec.update.healthy_deadline + startup_max;
+            if self.now.since(since) >= deadline {
+                let (role, ordinal) = (replica.role.clone(), replica.ordinal);
+                return Some(UpdateFailure::NotHealthy { role, ordinal, deadline });
+            }
+            plan.look_again(since + deadline);
+        }
+        None
+    }
+
+    fn no_progress(&self, current: &[&ReplicaNow], plan: &mut Plan) -> Option<UpdateFailure> {
+        let (service, spec) = (self.service, self.spec);
+        let canaries = |role: &RoleSpec| service.wanted(&role.name).min(spec.update.canary);
+        let awaits_user = !self.update.is_promoted
+            && spec.roles.iter().all(|role| self.healthy_of(current, role) >= canaries(role));
+        // The first revision may wait for room for as long as any job.
+        if awaits_user || service.healthy.is_none() {
+            return None;
+        }
+        let slowest = spec.roles.iter().map(|role| startup_max(spec, &role.name)).max();
+        let deadline = spec.update.progress_deadline + slowest.unwrap_or_default();
+        let healthy_at = current.iter().filter_map(|one| one.healthy_at(&spec.update));
+        let last = healthy_at.filter(|at| *at <= self.now).max();
+        // A new leader has not seen which replica was the last to become healthy.
+        let last = last.unwrap_or_default().max(self.update.since).max(self.since);
+        if self.now.since(last) >= deadline {
+            return Some(UpdateFailure::NoProgress { deadline });
+        }
+        plan.look_again(last + deadline);
+        None
+    }
 }
 
 /// How long a replica of this role may take to start, if it has a startup probe.

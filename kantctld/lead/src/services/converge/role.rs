@@ -1,0 +1,208 @@
+//! The step of one role: surplus replicas stop, missing ones start, and those of old revisions are
+//! replaced.
+
+use super::{Plan, ReplicaNow, count, is_current, stop};
+use common::id::Ordinal;
+use common::service::{RoleSpec, ServiceSpec, StopReason};
+use common::time::Time;
+use state::Command;
+use state::service::{FAILURES_MAX, Service};
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+/// The most replicas that one step submits or stops for a role; the next step goes on.
+const AT_ONCE: usize = 64;
+
+pub(super) struct Step<'a> {
+    pub(super) service: &'a Service,
+    pub(super) spec: &'a ServiceSpec,
+    pub(super) role: &'a RoleSpec,
+    /// Whether nodes have reported on all replicas that run, or have had the time to do so.
+    pub(super) is_known: bool,
+    pub(super) now: Time,
+}
+
+impl Step<'_> {
+    pub(super) fn run(&self, replicas: &[ReplicaNow], plan: &mut Plan) {
+        let own = || replicas.iter().filter(|replica| replica.role == self.role.name);
+        let alive = || own().filter(|replica| !replica.is_ending());
+        let is_current = |replica: &&ReplicaNow| is_current(self.service, replica);
+        let mut current: Vec<&ReplicaNow> = alive().filter(is_current).collect();
+        let mut old: Vec<&ReplicaNow> = alive().filter(|one| !is_current(one)).collect();
+        let taken = own().filter(is_current).map(|replica| replica.ordinal).collect();
+        if self.is_known {
+            self.scale_down(&mut current, &mut old, plan);
+        }
+        self.start(&current, &old, &taken, plan);
+        if self.is_known {
+            self.replace(&current, &old, plan);
+        }
+    }
+
+    fn wanted(&self) -> u32 {
+        self.service.wanted(&self.role.name)
+    }
+
+    /// Whether only canaries of the current revision may start.
+    fn is_canary_only(&self) -> bool {
+        self.service.update.is_some_and(|update| !update.is_promoted)
+    }
+
+    fn is_healthy(&self, replica: &ReplicaNow) -> bool {
+        replica.is_healthy(&self.spec.update, self.now)
+    }
+
+    /// The places of the current revision that should be taken.
+    fn places(&self, old: &[&ReplicaNow]) -> u32 {
+        let (wanted, old) = (self.wanted(), count(old.len()));
+        if self.is_canary_only() {
+            wanted.min(self.spec.update.canary)
+        } else if self.service.is_paused {
+            wanted.saturating_sub(old)
+        } else {
+            wanted
+        }
+    }
+
+    /// Stops replicas beyond the wanted number, and takes them out of the lists. While those that
+    /// stay are not ready yet, it leaves all ready ones but the `max_parallel` that may be missing.
+    fn scale_down(
+        &self,
+        current: &mut Vec<&ReplicaNow>,
+        old: &mut Vec<&ReplicaNow>,
+        plan: &mut Plan,
+    ) {
+        let wanted = self.wanted();
+        let kept = wanted.saturating_sub(self.spec.update.max_parallel) as usize;
+        let ready = current.iter().chain(old.iter()).filter(|one| one.is_ready()).count();
+        let mut surplus = Surplus { ready, kept };
+        current.sort_by_key(|one| self.stop_order(one));
+        current.retain(|replica| {
+            let is_stopped = replica.ordinal.0 >= wanted && surplus.may_stop(replica);
+            if is_stopped {
+                plan.commands.push(stop(replica, StopReason::ScaledDown));
+            }
+            !is_stopped
+        });
+        if !(self.service.is_paused || self.is_canary_only()) {
+            return;
+        }
+        // Nothing else stops replicas of old revisions now.
+        let mut beyond = old.len().saturating_sub(wanted as usize);
+        old.sort_by_key(|one| (one.ordinal.0 < wanted, self.stop_order(one)));
+        old.retain(|replica| {
+            let is_stopped = beyond > 0 && surplus.may_stop(replica);
+            if is_stopped {
+                beyond -= 1;
+                let is_surplus = replica.ordinal.0 >= wanted;
+                let why = if is_surplus { StopReason::ScaledDown } else { StopReason::Replaced };
+                plan.commands.push(stop(replica, why));
+            }
+            !is_stopped
+        });
+    }
+
+    /// Replicas that are of less use stop first, and of equal ones the highest place.
+    fn stop_order(&self, replica: &ReplicaNow) -> (bool, bool, Reverse<Ordinal>) {
+        (replica.is_ready(), self.is_healthy(replica), Reverse(replica.ordinal))
+    }
+
+    fn start(
+        &self,
+        current: &[&ReplicaNow],
+        old: &[&ReplicaNow],
+        taken: &BTreeSet<Ordinal>,
+        plan: &mut Plan,
+    ) {
+        let mut room = self.room(current, old).min(AT_ONCE);
+        let missing = (0..self.places(old)).map(Ordinal).filter(|place| !taken.contains(place));
+        for ordinal in missing {
+            if room == 0 {
+                return;
+            }
+            if self.may_start(ordinal, plan) {
+                room -= 1;
+                plan.commands.push(Command::StartReplica {
+                    service: self.service.name.clone(),
+                    role: self.role.name.clone(),
+                    revision: self.service.current,
+                    ordinal,
+                });
+            }
+        }
+    }
+
+    /// The number of replicas that may start beside those that are there.
+    fn room(&self, current: &[&ReplicaNow], old: &[&ReplicaNow]) -> usize {
+        let update = &self.spec.update;
+        let extra = match (self.is_canary_only(), self.service.is_paused) {
+            (true, _) => update.canary,
+            (false, true) => 0,
+            (false, false) => update.max_surge,
+        };
+        let most = self.wanted().saturating_add(extra) as usize;
+        let room = most.saturating_sub(current.len() + old.len());
+        if old.is_empty() || self.service.is_paused {
+            return room;
+        }
+        let unhealthy = current.iter().filter(|one| !self.is_healthy(one)).count();
+        let parallel = update.max_parallel.max(extra) as usize;
+        room.min(parallel.saturating_sub(unhealthy))
+    }
+
+    /// Whether a place may get a replica now, after failures and refusals.
+    fn may_start(&self, ordinal: Ordinal, plan: &mut Plan) -> bool {
+        let failures = self.service.failures(&self.role.name, ordinal);
+        if failures.is_some_and(|failures| failures.in_a_row >= FAILURES_MAX) {
+            return false;
+        }
+        let after = failures.map(|failures| failures.not_before);
+        match after.max(self.service.submits_after).filter(|after| *after > self.now) {
+            Some(after) => {
+                plan.look_again(after);
+                false
+            }
+            None => true,
+        }
+    }
+
+    /// Stops replicas of old revisions, as far as enough others remain: new ones that are healthy,
+    /// and old ones that are ready.
+    fn replace(&self, current: &[&ReplicaNow], old: &[&ReplicaNow], plan: &mut Plan) {
+        if self.service.is_paused || self.is_canary_only() {
+            return;
+        }
+        let kept = self.wanted().saturating_sub(self.spec.update.missing_max()) as usize;
+        let healthy = current.iter().filter(|one| self.is_healthy(one)).count();
+        let ready = healthy + old.iter().filter(|one| one.is_ready()).count();
+        let mut candidates = old.to_vec();
+        candidates.sort_by_key(|one| (one.is_ready(), self.is_healthy(one), Reverse(one.ordinal)));
+        let mut surplus = Surplus { ready, kept };
+        for replica in candidates.into_iter().take(AT_ONCE) {
+            if surplus.may_stop(replica) {
+                plan.commands.push(stop(replica, StopReason::Replaced));
+            }
+        }
+        let soon = current.iter().chain(old).filter_map(|one| one.healthy_at(&self.spec.update));
+        soon.filter(|at| *at > self.now).for_each(|at| plan.look_again(at));
+    }
+}
+
+/// The replicas that are known to be ready, and the number that must remain.
+struct Surplus {
+    ready: usize,
+    kept: usize,
+}
+
+impl Surplus {
+    /// Whether a replica may stop now. If so, it no longer counts.
+    fn may_stop(&mut self, replica: &ReplicaNow) -> bool {
+        if replica.is_ready() {
+            let may_stop = self.ready > self.kept;
+            self.ready -= usize::from(may_stop);
+            return may_stop;
+        }
+        // One of which nothing is known does not count as ready, but may be.
+        !replica.is_unknown() || self.ready >= self.kept
+    }
+}

@@ -1,0 +1,180 @@
+//! What a leader decides from incomplete knowledge: a new leader has no reports yet, replicas have
+//! just become ready, or stop being so.
+
+use super::*;
+use common::service::StopReason;
+
+fn three_replicas(spec: &mut ServiceSpec) {
+    spec.roles[0].replicas.min = 3;
+}
+
+impl World {
+    /// A new leader begins its term.
+    fn fail_over(&mut self) {
+        self.readiness.begin(self.house.now);
+    }
+
+    fn report(&mut self, ordinal: u32, health: ReplicaHealth) {
+        let found = self.replicas().into_iter().find(|one| one.ordinal == Ordinal(ordinal));
+        let key = found.unwrap().key;
+        let id = self.house.element(key).attempt_id(key);
+        let status = ReplicaStatus { id, health, ports: Vec::new(), why: None };
+        self.readiness.report(&name("n"), vec![status], self.house.now);
+    }
+
+    /// The replicas that the next step stops, and why.
+    fn stops(&self) -> Vec<StopReason> {
+        let plan = look(&self.house.state, &self.readiness, self.house.now);
+        let stops = plan.commands.iter().filter_map(|command| match command {
+            Command::StopReplica { why, .. } => Some(*why),
+            _ => None,
+        });
+        stops.collect()
+    }
+
+    fn starts(&self) -> usize {
+        let plan = look(&self.house.state, &self.readiness, self.house.now);
+        let is_start = |command: &&Command| matches!(command, Command::StartReplica { .. });
+        plan.commands.iter().filter(is_start).count()
+    }
+
+    fn has_failed(&self) -> bool {
+        self.has_event(|event| matches!(event, ServiceEventKind::UpdateFailed { .. }))
+    }
+}
+
+#[test]
+fn a_new_leader_stops_no_replica_before_nodes_have_reported() {
+    let mut world = World::new();
+    world.house.apply(deployment("a", three_replicas));
+    world.ticks(20);
+    world.house.apply(deployment("b", three_replicas));
+    world.fail_over();
+    assert_eq!(world.stops(), [], "it knows of no replica whether it is ready");
+    // One node of three reports in time. The others may be ready, and nothing replaces them yet.
+    world.house.wait(16);
+    world.report(0, ReplicaHealth::Ready);
+    assert_eq!(world.stops(), []);
+    // A replica that is known not to be ready is of no use.
+    world.report(1, ReplicaHealth::NotReady);
+    assert_eq!(world.stops(), [StopReason::Replaced]);
+}
+
+#[test]
+fn replicas_that_have_just_become_ready_are_not_replaced_all_at_once() {
+    let mut world = World::new();
+    world.house.apply(deployment("a", three_replicas));
+    // Ready, and not healthy yet.
+    world.ticks(6);
+    assert_eq!(world.ready(), 3);
+    world.house.apply(deployment("b", three_replicas));
+    assert_eq!(world.stops(), []);
+    world.ticks(120);
+    assert!(world.replicas().iter().all(|replica| replica.revision == Revision(2)));
+}
+
+#[test]
+fn a_long_update_goes_on_under_a_new_leader() {
+    let mut world = World::new();
+    world.house.apply(deployment("a", three_replicas));
+    world.ticks(20);
+    world.house.apply(deployment("b", three_replicas));
+    world.ticks(20);
+    // Both deadlines have passed since the update and its first replica began.
+    let update = common::service::UpdatePolicy::default();
+    world.house.wait(update.healthy_deadline.seconds() + update.progress_deadline.seconds());
+    world.fail_over();
+    world.ticks(120);
+    assert!(!world.has_failed());
+    assert_eq!(world.service().unwrap().healthy, Some(Revision(2)));
+}
+
+#[test]
+fn a_new_replica_that_is_not_ready_for_a_moment_does_not_fail_the_update() {
+    let mut world = World::new();
+    world.house.apply(deployment("a", three_replicas));
+    world.ticks(20);
+    let with_canary = |spec: &mut ServiceSpec| {
+        three_replicas(spec);
+        spec.update.canary = 1;
+    };
+    world.house.apply(deployment("b", with_canary));
+    world.ticks(400);
+    let canary = world.replicas().into_iter().find(|one| one.revision == Revision(2)).unwrap();
+    let id = world.house.element(canary.key).attempt_id(canary.key);
+    let health = ReplicaHealth::NotReady;
+    let status = ReplicaStatus { id, health, ports: Vec::new(), why: None };
+    world.readiness.report(&name("n"), vec![status], world.house.now);
+    world.ticks(5);
+    assert!(!world.has_failed());
+}
+
+#[test]
+fn surplus_replicas_stay_while_those_in_the_lower_places_are_not_ready() {
+    let mut world = World::new();
+    world.house.apply(deployment("a", |spec| spec.roles[0].replicas.min = 2));
+    world.scale(4);
+    world.ticks(20);
+    world.report(0, ReplicaHealth::NotReady);
+    world.report(1, ReplicaHealth::NotReady);
+    world.scale(2);
+    assert_eq!(world.stops(), [StopReason::ScaledDown], "one may be missing, and two are ready");
+    world.report(0, ReplicaHealth::Ready);
+    assert_eq!(world.stops(), [StopReason::ScaledDown; 2]);
+}
+
+#[test]
+fn surplus_and_old_replicas_that_stop_together_do_not_leave_too_few() {
+    let mut world = World::new();
+    let change = |spec: &mut ServiceSpec| spec.update.max_surge = 0;
+    world.house.apply(deployment("a", change));
+    world.scale(2);
+    world.ticks(20);
+    // The first revision loses the place that the second one takes.
+    let first = world.replicas().into_iter().find(|one| one.ordinal == Ordinal(0)).unwrap();
+    let cancel = world.house.cancel(first.key);
+    world.house.apply(deployment("b", change));
+    world.house.apply(cancel);
+    world.is_judged = false;
+    world.ticks(6);
+    world.act(ServiceAction::RollBack { to: None });
+    world.scale(1);
+    let stops = world.stops();
+    assert!(stops.len() < world.ready(), "{stops:?} of {:?}", world.replicas());
+}
+
+#[test]
+fn a_replica_that_was_preempted_still_counts() {
+    let mut world = World::new();
+    let change = |spec: &mut ServiceSpec| spec.roles[0].replicas.min = 2;
+    world.house.apply(deployment("a", change));
+    world.ticks(20);
+    world.house.apply(deployment("b", change));
+    world.ticks(1);
+    let all: Vec<ReplicaNow> = world.replicas();
+    assert_eq!(all.len(), 3, "two, and one beyond");
+    let old = all.iter().find(|one| one.revision == Revision(1)).unwrap();
+    let requeue = world.house.requeue(old.key);
+    world.house.apply(requeue);
+    assert_eq!(world.house.phase(old.key), Phase::Completing);
+    assert_eq!(world.starts(), 0, "{:?}", world.replicas());
+}
+
+#[test]
+fn fewer_replicas_also_end_while_canaries_wait_or_the_update_is_paused() {
+    for (canary, is_paused) in [(1, false), (0, true)] {
+        let mut world = World::new();
+        world.house.apply(deployment("a", |_| {}));
+        world.scale(4);
+        world.ticks(20);
+        world.house.apply(deployment("b", |spec| spec.update.canary = canary));
+        if is_paused {
+            world.act(ServiceAction::Pause);
+        }
+        world.scale(1);
+        world.ticks(30);
+        let old = world.replicas().iter().filter(|one| one.revision == Revision(1)).count();
+        let new = world.replicas().len() - old;
+        assert_eq!((old, new), (1, canary as usize));
+    }
+}

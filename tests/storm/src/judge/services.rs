@@ -1,0 +1,133 @@
+//! Judge of services. The controller never stops so many replicas that fewer are ready than a
+//! service may lack, never starts more than an update may add, and takes a replica out of the
+//! discovery before it is stopped. An endpoint that is listed as ready runs, and was ready in its
+//! current attempt. The judge knows what replicas really do, and what nodes reported; it does not
+//! use the leader's record of that.
+
+mod decisions;
+mod listed;
+mod settled;
+
+use super::Complaint;
+use common::id::{AttemptId, Ordinal, Revision, RoleName, ServiceName};
+use common::job::{ReplicaHealth, ReplicaStatus};
+use common::time::Span;
+use state::{Event, State};
+use std::collections::{BTreeMap, BTreeSet};
+
+#[derive(Debug, Default)]
+pub struct ServiceJudge {
+    pub complaints: Vec<Complaint>,
+    /// Replicas that would answer a request now.
+    answering: BTreeSet<AttemptId>,
+    /// Replicas that answered at some time.
+    answered: BTreeSet<AttemptId>,
+    /// Replicas whose last report to any leader was that they are ready.
+    shown_ready: BTreeSet<AttemptId>,
+    /// When the log ended each attempt, in milliseconds.
+    left_ms: BTreeMap<AttemptId, u64>,
+    /// The endpoints in the last table, if they are ready.
+    listed: BTreeSet<AttemptId>,
+    /// Number of replicas that the log started.
+    pub started: usize,
+}
+
+impl ServiceJudge {
+    /// Records that a replica answers requests, or no longer does.
+    pub fn answers(&mut self, id: AttemptId, answers: bool) {
+        if answers {
+            self.answering.insert(id);
+            self.answered.insert(id);
+        } else {
+            self.answering.remove(&id);
+        }
+    }
+
+    /// Records that a step has ended, be it a replica or not.
+    pub fn gone(&mut self, id: AttemptId) {
+        self.answering.remove(&id);
+    }
+
+    /// Records what a node reported to a leader.
+    pub fn shown(&mut self, statuses: &[ReplicaStatus]) {
+        for status in statuses {
+            match status.health {
+                ReplicaHealth::Ready => self.shown_ready.insert(status.id),
+                _ => self.shown_ready.remove(&status.id),
+            };
+        }
+    }
+
+    /// Checks that a replica whose processes are asked to end left the discovery early enough.
+    pub fn terminated(&mut self, now_ms: u64, id: AttemptId, drain_delay: Span, is_calm: bool) {
+        self.answering.remove(&id);
+        let Some(left_ms) = self.left_ms.get(&id).copied() else { return };
+        if now_ms < left_ms + drain_delay.0 {
+            let text = format!(
+                "{id} was terminated {} ms after it left the discovery, and its drain delay is \
+                 {drain_delay}",
+                now_ms - left_ms
+            );
+            self.complain("drain", text);
+        }
+        // With faults, a leader may be unable to say so in time.
+        if is_calm && !drain_delay.is_zero() && self.listed.contains(&id) {
+            self.complain("drain", format!("{id} was terminated while it was listed as ready"));
+        }
+    }
+
+    /// Handles an event of the log, at its first application.
+    pub fn read(&mut self, now_ms: u64, event: &Event) {
+        if let Event::JobEnded { id, .. } = event {
+            self.left_ms.entry(*id).or_insert(now_ms);
+        }
+    }
+
+    /// Checks the services in the state after a command, at its first application.
+    pub fn look(&mut self, state: &State, events: &[Event]) {
+        let is_about_services = events.iter().any(|event| {
+            matches!(event, Event::JobSubmitted { .. } | Event::ServiceChanged { .. })
+        });
+        if !is_about_services || state.services().next().is_none() {
+            return;
+        }
+        let is_replica = |event: &&Event| match event {
+            Event::JobSubmitted { job, .. } => {
+                state.job(*job).is_some_and(|record| record.spec.ask.replica.is_some())
+            }
+            _ => false,
+        };
+        self.started += events.iter().filter(is_replica).count();
+        for service in state.services() {
+            self.judge_places(state, &service.name);
+            let roles = service.spec().into_iter().flat_map(|spec| &spec.roles);
+            for role in roles {
+                let (wanted, bounds) = (service.wanted(&role.name), role.replicas);
+                if wanted < bounds.min || wanted > bounds.max {
+                    let text = format!(
+                        "{}/{} wants {wanted} replicas, of {} to {}",
+                        service.name, role.name, bounds.min, bounds.max
+                    );
+                    self.complain("enough-ready", text);
+                }
+            }
+        }
+    }
+
+    /// No two unfinished replicas of one revision have the same place.
+    fn judge_places(&mut self, state: &State, service: &ServiceName) {
+        let mut places: BTreeSet<(RoleName, Ordinal, Revision)> = BTreeSet::new();
+        for record in state.replicas_of(service) {
+            let Some(replica) = record.spec.ask.replica.as_deref() else { continue };
+            let place = (replica.role.clone(), replica.ordinal, replica.revision);
+            if !places.insert(place) {
+                let text = format!("job {} has a place that is taken: {replica}", record.id);
+                self.complain("places", text);
+            }
+        }
+    }
+
+    fn complain(&mut self, judge: &'static str, text: String) {
+        self.complaints.push(Complaint::new(judge, text));
+    }
+}
