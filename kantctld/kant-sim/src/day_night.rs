@@ -114,8 +114,7 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), CommandErr
     let shape = TrainingShape { busy_gpus: arguments.training, ..TrainingShape::WEEK };
     let mut runs = Vec::new();
     for seed in (arguments.seed..).take(arguments.seeds.max(1) as usize) {
-        let Demands { training, in_flight } =
-            demand::draw(&setup, &shape, arguments.rate, seed);
+        let Demands { training, in_flight } = demand::draw(&setup, &shape, arguments.rate, seed);
         let demand = Demand { training: &training, in_flight: &in_flight };
         for sizing in Sizing::ALL {
             runs.push(Run { seed, figures: play(&setup, sizing, demand)? });

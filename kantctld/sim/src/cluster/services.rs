@@ -85,9 +85,8 @@ impl Cluster {
     /// Takes a node's report on its replicas.
     pub(super) fn note_replicas(&mut self, node: &NodeName, statuses: Vec<ReplicaStatus>) {
         let is_ready = |status: &&ReplicaStatus| status.health == ReplicaHealth::Ready;
-        let is_new = |status: &&ReplicaStatus| {
-            self.services.readiness.ready_since(status.id).is_none()
-        };
+        let is_new =
+            |status: &&ReplicaStatus| self.services.readiness.ready_since(status.id).is_none();
         let ready = statuses.iter().filter(is_ready).filter(is_new);
         let ready: Vec<JobKey> = ready.map(|status| status.id.key).collect();
         self.services.is_due |= self.services.readiness.report(node, statuses, self.now);

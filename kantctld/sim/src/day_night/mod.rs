@@ -10,7 +10,6 @@ mod parts;
 mod play;
 mod record;
 
-
 pub use play::play;
 
 use crate::cluster::SimError;

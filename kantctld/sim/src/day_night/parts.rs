@@ -98,6 +98,8 @@ impl Setup {
         };
         let mut queues = vec![queue(serving(), of_service)];
         queues.extend(self.teams.iter().map(team));
+        // Every job names its queue, but there must be a default.
+        queues[0].default = true;
         ClusterPolicy { queues, fair_sharing: true, ..ClusterPolicy::default() }
     }
 

@@ -24,11 +24,7 @@ const TIME_LIMIT_FACTOR: u64 = 2;
 ///
 /// # Errors
 /// [`DayNightError`]: a judge found a fault, or something was refused.
-pub fn play(
-    setup: &Setup,
-    sizing: Sizing,
-    demand: Demand<'_>,
-) -> Result<Figures, DayNightError> {
+pub fn play(setup: &Setup, sizing: Sizing, demand: Demand<'_>) -> Result<Figures, DayNightError> {
     let mut cluster = Cluster::new(setup.settings(), NODE_LOST_AFTER)?;
     for machine in setup.machines() {
         cluster.add_machine(machine)?;
@@ -81,12 +77,7 @@ impl Run<'_> {
         self.observe(None)
     }
 
-    fn submit(
-        &mut self,
-        setup: &Setup,
-        which: usize,
-        job: &Training,
-    ) -> Result<(), DayNightError> {
+    fn submit(&mut self, setup: &Setup, which: usize, job: &Training) -> Result<(), DayNightError> {
         let id = JobId(self.cluster.state().last_job().0 + 1);
         self.cluster.set_behaviour(id, training(job.run));
         let queue = setup.teams.get(job.team).map(|(name, _)| name.clone());

@@ -3,8 +3,7 @@
 
 use super::parts::serving;
 use super::{
-    BelowQuota, DayNightError, Figures, ServiceFigures, Setup, Sizing, Training,
-    TrainingFigures,
+    BelowQuota, DayNightError, Figures, ServiceFigures, Setup, Sizing, Training, TrainingFigures,
 };
 use crate::cluster::{Cluster, Happening};
 use crate::replay::{Entitlements, Tally};

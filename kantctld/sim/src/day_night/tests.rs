@@ -47,22 +47,20 @@ fn below(figures: &Figures, queue: &str) -> (f64, f64) {
 
 #[test]
 fn training_borrows_at_night_and_gives_back_once_its_protection_is_over() {
-    // One job within the quota of its team from 00:00 to 20:00; one that borrows from 07:50 on and
-    // is protected until 08:20.
-    let jobs = [training(0, 20), training(470, 4)];
+    // Both run on when the service needs GPUs at 08:00. The first is protected until 08:15.
+    let jobs = [training(465, 12), training(470, 4)];
     let figures = run(&setup(), Sizing::Hours, &jobs, &steady(4));
-    // The service is wanted at 08:00, and its GPUs are free two seconds after 08:20.
-    assert_eq!(below(&figures, "serving"), (20.0 * 60.0 + 2.0, 0.0));
+    assert_eq!(below(&figures, "serving"), (15.0 * 60.0 + 2.0, 0.0));
     assert_eq!(below(&figures, "lab"), (0.0, 0.0));
-    // It starts again when the first job ends at 20:00:01, and does all its work again.
+    // It starts again when the second ends at 11:50:01, and does all its work again.
     assert_eq!((figures.training.preemptions, figures.training.unfinished), (1, 0));
     assert_eq!(figures.training.wait_mean_seconds, Some(0.0));
-    near(figures.training.lost_gpu_hours, 8.0 * (1800.0 - 1.0) / 3600.0);
-    near(figures.training.gpu_hours, 8.0 * (20.0 * 3600.0 + 1.0 + 1802.0 + 14_399.0) / 3600.0);
-    // From 08:20:02 to 20:00:07.
-    near(figures.service.gpu_hours, 8.0 * (12.0 * 3600.0 - 1202.0 + 7.0) / 3600.0);
-    // It is ready one minute later, until 20:00: that is at 4185 of 8640 steps.
-    near(figures.service.without_place, (8640.0 - 4193.0) / 8640.0);
+    near(figures.training.lost_gpu_hours, 8.0 * 1799.0 / 3600.0);
+    let held = 1802.0 + 1.0 + 12.0 * 3600.0 + 1.0 + 4.0 * 3600.0;
+    near(figures.training.gpu_hours, 8.0 * held / 3600.0);
+    // From 08:15:02 to 20:00:07, ready from 08:16:02 to 20:00:00.
+    near(figures.service.gpu_hours, 8.0 * (12.0 * 3600.0 - 902.0 + 7.0) / 3600.0);
+    near(figures.service.without_place, (8640.0 - 4223.0) / 8640.0);
 }
 
 #[test]
