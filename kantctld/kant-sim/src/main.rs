@@ -2,9 +2,14 @@
 //! fair-sharing test cases against the engine, in virtual time. It is a program of its own so that
 //! the controller does not contain it.
 
+mod random;
+mod table;
+
 mod cases;
 mod services;
 mod simulate;
+
+mod day_night;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -25,6 +30,8 @@ enum Verb {
     Cases(cases::Arguments),
     /// Evaluate autoscaling policies on the requests to a service
     Services(Box<services::Arguments>),
+    /// Compare sizes of a service by day and by night, beside training on the same cluster
+    DayNight(day_night::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -42,5 +49,6 @@ fn run(verb: &Verb) -> anyhow::Result<()> {
         Verb::Simulate(arguments) => Ok(simulate::run(arguments)?),
         Verb::Cases(arguments) => Ok(cases::run(arguments, &mut std::io::stdout().lock())?),
         Verb::Services(arguments) => Ok(services::run(arguments, &mut std::io::stdout().lock())?),
+        Verb::DayNight(arguments) => Ok(day_night::run(arguments, &mut std::io::stdout().lock())?),
     }
 }

@@ -3,13 +3,14 @@
 
 mod choice;
 mod error;
-mod generate;
+pub mod generate;
 mod named;
 mod study;
 mod table;
 
 pub use error::ServicesError;
 
+use crate::table::{Row, table};
 use clap::{Args, ValueEnum};
 use common::autoscale::{Fraction, Replicas, Tokens};
 use common::time::Span;
@@ -20,7 +21,7 @@ use sim::service::{Goal, Outcome, Setup};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use study::{Study, study};
-use table::{Row, table};
+use table::COLUMNS;
 use trace::{Request, read_requests};
 
 /// Options of `services`.
@@ -175,7 +176,7 @@ fn print_table(studies: &[Study], out: &mut impl Write) -> Result<(), ServicesEr
         let policy = if same { first.outcomes[at].policy.clone() } else { word.to_owned() };
         Row { policy, outcomes }
     });
-    write!(out, "{}", table(&rows.collect::<Vec<Row<'_>>>()))?;
+    write!(out, "{}", table(COLUMNS, &rows.collect::<Vec<Row<'_, Outcome>>>()))?;
     for study in studies {
         let Some(tuned) = &study.tuned else { continue };
         let seed = study.seed.map_or_else(String::new, |seed| format!("seed {seed}: "));

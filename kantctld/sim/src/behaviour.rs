@@ -13,8 +13,10 @@ pub const STOP: Span = Span::from_seconds(2);
 /// What the processes of a job do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Behaviour {
-    /// How long they run.
-    pub run: Span,
+    /// How long they run; `None`: until they are stopped.
+    pub run: Option<Span>,
+    /// If it is a replica of a service: the time after which its probes succeed; `None`: never.
+    pub ready_after: Option<Span>,
     /// Their exit code.
     pub exit_code: u8,
     /// The cause of their end, if they do not end by themselves.
@@ -29,7 +31,8 @@ impl Default for Behaviour {
     /// A minute, and success.
     fn default() -> Self {
         Self {
-            run: Span::from_minutes(1),
+            run: Some(Span::from_minutes(1)),
+            ready_after: None,
             exit_code: 0,
             cause: EndCause::Exited,
             fails_on: None,

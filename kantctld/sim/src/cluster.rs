@@ -1,19 +1,25 @@
 //! The cluster: state, engine and machines, and the order of events between them. At each instant
-//! the machines act first, by name; then their reports are applied; then, if anything changed, a
-//! round runs. Messages take no time. The judges check every instant.
+//! the machines act first, by name; then their reports are applied; then services start and stop
+//! replicas; then, if anything changed, a round runs. Messages take no time. The judges check every
+//! instant.
 
+mod happening;
+mod nodes;
+mod services;
 mod time;
 
+pub use happening::Happening;
+
 use crate::behaviour::Behaviour;
-use crate::machine::{Machine, Order};
-use common::id::{AttemptId, JobId, JobKey, NodeName};
+use crate::machine::Machine;
+use common::id::{JobId, NodeName};
 use common::time::{Span, Time};
 use query::view::Waits;
-use state::desired::{desired_for, launch_order};
+use services::Services;
 use state::invariant::Judge;
 use state::snapshot::{Keeper, UsedSoFar, enactment};
 use state::{Command, Event, Settings, Stamped, State, effect};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// A round runs at least this often while jobs wait.
 pub const ROUND_PERIOD: Span = Span::from_seconds(10);
@@ -54,7 +60,8 @@ pub struct Cluster {
     /// and so ends later than promises expected.
     ends_moved: bool,
     last_round: Time,
-    events: Vec<(Time, Event)>,
+    services: Services,
+    happenings: Vec<(Time, Happening)>,
 }
 
 impl Cluster {
@@ -77,7 +84,8 @@ impl Cluster {
             round_due: false,
             ends_moved: false,
             last_round: Time(0),
-            events: Vec::new(),
+            services: Services::default(),
+            happenings: Vec::new(),
         };
         cluster.apply(Command::Configure(settings))?;
         Ok(cluster)
@@ -106,9 +114,9 @@ impl Cluster {
         &self.waits
     }
 
-    /// All events since the last call.
-    pub fn take_events(&mut self) -> Vec<(Time, Event)> {
-        std::mem::take(&mut self.events)
+    /// What has happened since the last call.
+    pub fn take_happenings(&mut self) -> Vec<(Time, Happening)> {
+        std::mem::take(&mut self.happenings)
     }
 
     /// Sets how the processes of a job will behave. It must be set before the job starts.
@@ -126,63 +134,10 @@ impl Cluster {
         Ok(events)
     }
 
-    /// Adds a machine, or replaces one of the same name, and connects it.
-    ///
-    /// # Errors
-    /// A judge found a fault.
-    pub fn add_machine(&mut self, machine: Machine) -> Result<(), SimError> {
-        let name = machine.name.clone();
-        self.machines.insert(name.clone(), machine);
-        self.connect(&name)
-    }
-
-    /// Connects a machine. Its Hello reports everything it holds.
-    ///
-    /// # Errors
-    /// A judge found a fault.
-    pub fn connect(&mut self, name: &NodeName) -> Result<(), SimError> {
-        let Some(machine) = self.machines.get_mut(name) else { return Ok(()) };
-        machine.connected = true;
-        let steps = machine.steps();
-        self.reported.insert(name.clone(), steps.clone());
-        let hello = Command::RegisterNode {
-            name: name.clone(),
-            identity: format!("{name}-identity"),
-            address: name.to_string(),
-            version: "sim".to_owned(),
-            inventory: Box::new(machine.inventory.clone()),
-            steps,
-        };
-        self.command(hello).map(|_| ())
-    }
-
-    /// Disconnects a machine. What runs there runs on.
-    ///
-    /// # Errors
-    /// A judge found a fault.
-    pub fn cut_off(&mut self, name: &NodeName) -> Result<(), SimError> {
-        if let Some(machine) = self.machines.get_mut(name) {
-            machine.connected = false;
-        }
-        self.command(Command::NodeSilent { name: name.clone() }).map(|_| ())
-    }
-
-    /// A machine loses power, and comes back at once with nothing.
-    ///
-    /// # Errors
-    /// A judge found a fault.
-    pub fn reboot(&mut self, name: &NodeName) -> Result<(), SimError> {
-        self.cut_off(name)?;
-        if let Some(machine) = self.machines.get_mut(name) {
-            machine.reboot();
-        }
-        self.connect(name)
-    }
-
     /// Applies reports and runs rounds until nothing more happens at this instant.
     fn react(&mut self) -> Result<(), SimError> {
         for _ in 0..INSTANT_STEPS_MAX {
-            if self.report()? {
+            if self.report()? || self.converge()? {
                 continue;
             }
             if !std::mem::take(&mut self.round_due) {
@@ -191,38 +146,6 @@ impl Cluster {
             self.round()?;
         }
         Err(SimError::Hangs(self.now))
-    }
-
-    /// Connected machines report what changed. Returns whether anything did.
-    fn report(&mut self) -> Result<bool, SimError> {
-        let mut any = false;
-        let names: Vec<NodeName> = self.machines.keys().cloned().collect();
-        for name in names {
-            self.send_desired(&name);
-            let Some(machine) = self.machines.get(&name).filter(|m| m.connected) else { continue };
-            let steps = machine.steps();
-            let before = self.reported.insert(name.clone(), steps.clone()).unwrap_or_default();
-            let changed: Vec<_> = steps.into_iter().filter(|s| !before.contains(s)).collect();
-            if !changed.is_empty() {
-                any = true;
-                self.apply(Command::ReportSteps { node: name, steps: changed })?;
-            }
-        }
-        Ok(any)
-    }
-
-    /// Sends a machine its desired state.
-    fn send_desired(&mut self, name: &NodeName) {
-        let Some(machine) = self.machines.get_mut(name).filter(|machine| machine.connected) else {
-            return;
-        };
-        let desired = desired_for(&self.state, name);
-        let (state, behaviours) = (&self.state, &self.behaviours);
-        let order = |id: AttemptId| {
-            let behaviour = behaviours.get(&id.key.job).cloned().unwrap_or_default();
-            Some(Order { launch: launch_order(state, id, name)?, behaviour })
-        };
-        machine.desire(self.now, &desired, order);
     }
 
     fn round(&mut self) -> Result<(), SimError> {
@@ -258,30 +181,11 @@ impl Cluster {
             Event::JobUpdated { nodes, .. } => !nodes.is_empty(),
             other => matches!(other, Event::JobRunning { .. }),
         });
-        self.events.extend(events.iter().map(|event| (self.now, event.clone())));
+        self.note(&events);
         if self.state.has_hopeless() {
             self.apply(Command::EndHopeless)?;
         }
         Ok(events)
-    }
-
-    /// Checks that no job runs twice at once on connected nodes, and that no machine runs what is
-    /// not desired.
-    fn check_machines(&self) -> Result<(), SimError> {
-        let mut wrong = Vec::new();
-        let mut running: BTreeMap<JobKey, BTreeSet<AttemptId>> = BTreeMap::new();
-        for machine in self.machines.values().filter(|machine| machine.connected) {
-            for id in machine.running() {
-                running.entry(id.key).or_default().insert(id);
-                if !desired_for(&self.state, &machine.name).iter().any(|step| step.id == id) {
-                    wrong.push(format!("{} runs {id}, which is not desired", machine.name));
-                }
-            }
-        }
-        for (key, attempts) in running.into_iter().filter(|(_, attempts)| attempts.len() > 1) {
-            wrong.push(format!("job {key} runs {} times at once", attempts.len()));
-        }
-        self.judged(wrong)
     }
 
     fn judged(&self, wrong: Vec<String>) -> Result<(), SimError> {

@@ -16,6 +16,7 @@ pub mod service;
 pub mod cluster;
 pub mod replay;
 
+pub mod day_night;
 pub mod fill;
 pub mod scenario;
 

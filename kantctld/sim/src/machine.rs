@@ -4,7 +4,9 @@
 
 use crate::behaviour::{Behaviour, PREPARE, STOP};
 use common::id::{AttemptId, NodeName};
-use common::job::{EndCause, ExitStatus, Launch, StepEnd, Usage};
+use common::job::{
+    EndCause, ExitStatus, Launch, Replica, ReplicaHealth, ReplicaStatus, StepEnd, Usage,
+};
 use common::node::Inventory;
 use common::resource::Share;
 use common::time::{Span, Time};
@@ -36,6 +38,11 @@ struct Step {
     share: Share,
     has_process: bool,
     time_limit: Option<Span>,
+    /// If it is a replica of a service. Its first node probes it.
+    replica: Option<Box<Replica>>,
+    is_first: bool,
+    /// Whether its probes have succeeded.
+    is_ready: bool,
     behaviour: Behaviour,
     want: Want,
     stage: Stage,
@@ -65,6 +72,16 @@ impl Machine {
         self.steps.iter().map(|(id, step)| StepStatus { id: *id, phase: step.phase() }).collect()
     }
 
+    /// What its probes say of the replicas that run here.
+    #[must_use]
+    pub fn replicas(&self) -> Vec<ReplicaStatus> {
+        let status = |(id, step): (&AttemptId, &Step)| {
+            let health = step.health()?;
+            Some(ReplicaStatus { id: *id, health, ports: Vec::new(), why: None })
+        };
+        self.steps.iter().filter_map(status).collect()
+    }
+
     /// The attempts whose processes run here now.
     pub fn running(&self) -> impl Iterator<Item = AttemptId> + '_ {
         let runs = |step: &Step| matches!(step.stage, Stage::Running(..));
@@ -83,7 +100,9 @@ impl Machine {
     pub fn next_at(&self) -> Option<Time> {
         let at = |step: &Step| match step.stage {
             Stage::Preparing(at) | Stage::Stopping(_, at) => Some(at),
-            Stage::Running(_, until) => until.map(|(at, _)| at),
+            Stage::Running(_, until) => {
+                until.map(|(at, _)| at).into_iter().chain(step.ready_at()).min()
+            }
             Stage::Ready | Stage::Ended(_) => None,
         };
         self.steps.values().filter_map(at).min()
@@ -148,6 +167,9 @@ impl Step {
             share,
             has_process: launch.launch != Launch::Held && (first || launch.launch != Launch::Once),
             time_limit: launch.time_limit,
+            replica: launch.replica,
+            is_first: first,
+            is_ready: false,
             behaviour,
             want,
             stage: Stage::Preparing(now + PREPARE),
@@ -170,7 +192,8 @@ impl Step {
         match (&self.stage, self.want) {
             (Stage::Ready, Want::Run) => self.stage = Stage::Running(now, self.runs_until(now)),
             (Stage::Running(since, _), Want::Stop) => {
-                self.stage = Stage::Stopping(Some(*since), now + STOP);
+                let drain = self.replica.as_ref().map_or(Span(0), |replica| replica.drain_delay);
+                self.stage = Stage::Stopping(Some(*since), now + drain + STOP);
             }
             (Stage::Preparing(_) | Stage::Ready, Want::Stop) => {
                 self.stage = Stage::Ended(end(EndCause::Stopped, 0, None, now));
@@ -184,14 +207,33 @@ impl Step {
         if !self.has_process {
             return None;
         }
-        let natural = (now + self.behaviour.run, self.behaviour.cause);
+        let natural = self.behaviour.run.map(|run| (now + run, self.behaviour.cause));
         let limit = self.time_limit.map(|limit| (now + limit, EndCause::TimedOut));
-        Some(limit.filter(|limit| limit.0 < natural.0).unwrap_or(natural))
+        natural.into_iter().chain(limit).min_by_key(|(at, _)| *at)
+    }
+
+    /// When its probes will succeed, if it goes on running and they have not yet.
+    fn ready_at(&self) -> Option<Time> {
+        let Stage::Running(since, _) = self.stage else { return None };
+        let after = self.behaviour.ready_after.filter(|_| !self.is_ready)?;
+        self.is_probed().then(|| since + after)
+    }
+
+    /// `None`: it does not run, or is not probed here.
+    fn health(&self) -> Option<ReplicaHealth> {
+        let Stage::Running(..) = self.stage else { return None };
+        let of = |is_ready| if is_ready { ReplicaHealth::Ready } else { ReplicaHealth::Starting };
+        self.is_probed().then(|| of(self.is_ready))
+    }
+
+    const fn is_probed(&self) -> bool {
+        self.is_first && self.replica.is_some()
     }
 
     fn tick(&mut self, now: Time, node: &NodeName) {
         let fails = self.behaviour.fails_on.as_ref() == Some(node);
         let is_sick = self.behaviour.fault_on.as_ref() == Some(node);
+        self.is_ready |= self.ready_at().is_some_and(|at| at <= now);
         match self.stage {
             Stage::Preparing(at) if at <= now && fails => {
                 let message = format!("{node}: the directory of the job is not there");

@@ -33,8 +33,16 @@
 //! | `drain NODE REASON`, `resume NODE` | |
 //! | `reserve NAME nodes=g1 from=1h to=2h [maintenance]`, `unreserve NAME` | reservations |
 //! | `cut NODE`, `return NODE`, `reboot NODE` | the network, the power |
-//! | `at 5m`, `wait 30s`, `finish` | time |
-//! | `queue`, `nodes`, `share`, `show LABEL`, `explain LABEL`, `solve LABEL` | users' views |
+//! | `service NAME [min=] [max=] [hours=08:00-20:00[,DAYS][,min=][,max=]]` | deploys a service |
+//! | ` ... [target=] [down-delay=] [ready=20s] [broken] [crash=5s] [drain=5s]`, and as `submit` | |
+//! | ` ... [parallel=] [surge=] [canary=] [healthy=] [healthy-within=] [progress-within=]` | |
+//! | ` ... [no-revert]` | |
+//! | `deploy NAME [WORDS]` | another revision: as on the line `service`, but for these words |
+//! | `scale NAME N`, `promote NAME`, `rollback NAME`, `stop NAME` | |
+//! | `load NAME N` | requests in flight from now on |
+//! | `at 5m`, `wait 30s`, `finish` | time, which begins on a Thursday at 00:00 |
+//! | `queue`, `nodes`, `services`, `share` | users' views |
+//! | `show LABEL`, `explain LABEL`, `solve LABEL` | |
 //!
 //! Scenarios are text in, text out; the caller reads and writes the files.
 
@@ -43,12 +51,13 @@ mod booking;
 mod config;
 mod policy;
 mod print;
+mod service;
 mod submit;
 mod words;
 
 use crate::cluster::{Cluster, SimError};
 use common::hostlist;
-use common::id::{JobId, JobKey, NodeName, Uid};
+use common::id::{JobId, JobKey, NodeName, ServiceName, Uid};
 use common::time::{Span, Time};
 use config::Config;
 use state::{Actor, Command, Target};
@@ -125,6 +134,10 @@ struct Stage {
     config: Config,
     cluster: Option<Cluster>,
     labels: BTreeMap<String, JobId>,
+    /// The words of the `service` line of each service.
+    services: BTreeMap<ServiceName, Words>,
+    /// The number of deployments so far.
+    deployments: u32,
 }
 
 impl Stage {
@@ -140,13 +153,13 @@ impl Stage {
                 words.end()?;
                 Ok(Vec::new())
             }
-            "queue" | "nodes" | "share" | "show" | "explain" | "solve" => {
+            "queue" | "nodes" | "services" | "share" | "show" | "explain" | "solve" => {
                 self.look(&verb, &mut words)
             }
             _ => {
                 let refused = self.act(&verb, &mut words)?;
                 let mut output: Vec<String> =
-                    self.cluster()?.take_events().iter().filter_map(print::event).collect();
+                    self.cluster()?.take_happenings().iter().filter_map(print::line).collect();
                 output.extend(refused);
                 Ok(output)
             }
@@ -156,7 +169,7 @@ impl Stage {
     fn cluster(&mut self) -> Result<&mut Cluster, Failed> {
         if self.cluster.is_none() {
             let mut cluster = Cluster::new(self.config.settings(), self.config.lost_after)?;
-            cluster.take_events();
+            cluster.take_happenings();
             self.cluster = Some(cluster);
         }
         self.cluster.as_mut().ok_or_else(|| Failed::Words("no cluster".to_owned()))
@@ -185,6 +198,7 @@ impl Stage {
             "node" => self.add_nodes(words)?,
             "submit" => return self.submit(words),
             verb if ask::CHANGES.contains(&verb) => self.change(verb, words)?,
+            verb if service::VERBS.contains(&verb) => return self.service(verb, words),
             "drain" | "resume" => self.mark(verb, words)?,
             "reserve" | "unreserve" => {
                 let command = booking::command(verb, words)?;

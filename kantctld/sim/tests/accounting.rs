@@ -102,7 +102,7 @@ impl TestCluster {
     fn submit(&mut self, request: Request, (run, limit): (u64, u64)) -> JobId {
         self.requests += 1;
         // The id is known before it starts: ids count from 1.
-        let run = Span::from_minutes(run);
+        let run = Some(Span::from_minutes(run));
         let behaviour = Behaviour { run, ..Behaviour::default() };
         self.cluster.set_behaviour(JobId(self.requests), behaviour);
         let ask = Ask { request, time_limit: Some(Span::from_minutes(limit)), ..Ask::default() };

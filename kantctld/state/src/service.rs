@@ -139,9 +139,9 @@ impl Service {
         let before = self.failures.iter().position(is_it).map(|at| self.failures.remove(at));
         let before = before.map_or(0, |before| before.in_a_row);
         let in_a_row = if ran >= RUN_LONG { 1 } else { before.saturating_add(1) };
-        // The first time at once, so that the service misses the replica no longer than it must.
-        let wait = in_a_row.checked_sub(2).map_or(Span(0), |more| fault::back_off(more + 1));
-        let not_before = ended + wait;
+        // A first failure costs no time: most programs run when they are started again.
+        let pause = in_a_row.checked_sub(1).filter(|more| *more > 0).map(fault::back_off);
+        let not_before = ended + pause.unwrap_or_default();
         let role = role.clone();
         self.failures.push(ReplicaFailures { role, ordinal, in_a_row, not_before });
         in_a_row == FAILURES_MAX

@@ -48,7 +48,7 @@ pub const KIT: &str = "testkit";
 /// read.
 pub const TEXTS: &str = "query";
 
-const SIM_IMPORTS: &[&str] = &["common", "engine", "autoscale", "state", TEXTS, "trace"];
+const SIM_IMPORTS: &[&str] = &["common", "engine", "autoscale", "state", TEXTS, "lead", "trace"];
 
 const KANTCTLD_IMPORTS: &[&str] =
     &["common", "engine", "state", TEXTS, "lead", "trace", "net", "wal", "replica"];

@@ -1,5 +1,6 @@
 //! Generated requests: a daily cycle with bursts, determined by the seed.
 
+use crate::random::{exponential, log_normal};
 use common::time::Span;
 use fastrand::Rng;
 use std::f64::consts::TAU;
@@ -117,19 +118,6 @@ impl Burst {
 
 fn span(seconds: f64) -> Span {
     Span((seconds * 1000.0).round().max(0.0) as u64)
-}
-
-/// An exponentially distributed number with this mean.
-fn exponential(mean: f64, rng: &mut Rng) -> f64 {
-    -mean * (1.0 - rng.f64()).ln()
-}
-
-/// A log-normally distributed number with this mean.
-fn log_normal(mean: f64, sigma: f64, rng: &mut Rng) -> f64 {
-    // Box and Muller, 1958.
-    let radius = (-2.0 * (1.0 - rng.f64()).ln()).sqrt();
-    let normal = radius * (TAU * rng.f64()).cos();
-    mean * (sigma * normal - sigma * sigma / 2.0).exp()
 }
 
 #[cfg(test)]

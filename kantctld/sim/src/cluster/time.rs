@@ -33,17 +33,20 @@ impl Cluster {
     }
 
     /// When something happens next.
-    fn next_at(&self) -> Option<Time> {
+    #[must_use]
+    pub fn next_at(&self) -> Option<Time> {
         let waits = self.state.live().next().is_some();
         let round = waits.then(|| self.last_round + ROUND_PERIOD);
-        self.next_happening().into_iter().chain(round).min()
+        let decision = self.next_decision();
+        self.next_happening().into_iter().chain(round).chain(decision).min()
     }
 
-    /// When something happens next other than a periodic round.
+    /// When something happens next other than a periodic round or decision.
     fn next_happening(&self) -> Option<Time> {
         let machines = self.machines.values().filter_map(Machine::next_at);
         let losses = self.losses().map(|(at, _)| at);
-        machines.chain(losses).chain(self.begin_times()).chain(self.deadlines()).min()
+        let at_times = losses.chain(self.begin_times()).chain(self.deadlines());
+        machines.chain(at_times).chain(self.next_look()).min()
     }
 
     /// When which silent node will be given up.

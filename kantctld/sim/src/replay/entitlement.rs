@@ -53,7 +53,7 @@ impl Stretch {
 }
 
 /// All queues of a policy that has several for jobs.
-pub(super) struct Entitlements {
+pub(crate) struct Entitlements {
     queues: Vec<QueueUse>,
     names: Vec<QueueName>,
     places: BTreeMap<QueueName, usize>,

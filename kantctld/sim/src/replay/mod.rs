@@ -31,6 +31,9 @@ pub use error::ReplayError;
 pub use named::Named;
 pub use placement::placements_of;
 
+pub(crate) use entitlement::Entitlements;
+pub(crate) use tally::Tally;
+
 use crate::report::Outcome;
 use common::policy::Policy;
 use common::time::Time;

@@ -44,7 +44,7 @@ impl Use {
 
 /// All nodes, with sums.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Tally {
+pub(crate) struct Tally {
     nodes: Vec<Use>,
     /// The number of nodes in use of each leaf.
     leaves: Vec<u32>,

@@ -22,6 +22,8 @@ pub use series::{ReportError, Sample, Series};
 pub use size::SizeClass;
 pub use starts_csv::jobs_csv;
 pub use stretch::Stretch;
-pub use summary::Summary;
+pub use summary::{Percentiles, Summary};
 pub use table::table;
 pub use waits::Waits;
+
+pub(crate) use waits::seconds;

@@ -136,7 +136,8 @@ fn near(words: &mut Words) -> Result<Option<Nearness>, String> {
 pub(super) fn behaviour(words: &mut Words) -> Result<Behaviour, String> {
     let usual = Behaviour::default();
     Ok(Behaviour {
-        run: words.value("run")?.unwrap_or(usual.run),
+        run: words.value("run")?.or(usual.run),
+        ready_after: None,
         exit_code: words.value("exit")?.unwrap_or(usual.exit_code),
         cause: if words.flag("oom") { EndCause::OutOfMemory } else { usual.cause },
         fails_on: words.value("fails-on")?,

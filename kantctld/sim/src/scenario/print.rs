@@ -1,27 +1,42 @@
 //! The output of a scenario: events and the views of users, one line each. It shows only what users
 //! can see.
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Happening};
 use common::hostlist;
-use common::id::JobKey;
+use common::id::{JobKey, RoleName};
+use common::job::Replica;
 use common::time::{Span, Time};
-use common::wire::api::{JobQuery, JobView, NodeView, ShareView};
+use common::wire::api::{
+    JobQuery, JobView, NodeView, ReplicaView, RoleView, ServiceView, ShareView,
+};
 use engine::solve::Effort;
+use lead::services::{Names, service_view};
 use query::view;
 use state::Event;
 use state::event::ShareNews;
+use state::service::Service;
 
 /// The most places that a search for moves tries, unless the line sets another bound.
 pub(super) const TRIALS: u64 = 200_000;
 
-/// An event with its time. Of the steps' events, only ends are shown.
-pub(super) fn event((at, event): &(Time, Event)) -> Option<String> {
-    match event {
-        Event::StepReported { news: ShareNews::Ended(..), .. } => {}
-        Event::StepReported { .. } => return None,
-        _ => {}
-    }
-    Some(format!("{} {}", Span(at.0), query::event::line(event)))
+/// What happened, with its time. Of the steps' events, only ends are shown; of services, their own
+/// events.
+pub(super) fn line((at, happening): &(Time, Happening)) -> Option<String> {
+    let text = match happening {
+        Happening::Changed(Event::StepReported { news, .. })
+            if !matches!(news, ShareNews::Ended(..)) =>
+        {
+            return None;
+        }
+        Happening::Changed(Event::ServiceChanged { .. }) => return None,
+        Happening::Changed(event) => query::event::line(event),
+        Happening::Service { name, event } => format!("service {name}: {event}"),
+        Happening::Replica { replica, key, health } => {
+            let Replica { service, role, ordinal, .. } = replica.as_ref();
+            format!("service {service}: replica {role}.{ordinal} (job {key}) is {}", health.word())
+        }
+    };
+    Some(format!("{} {text}", Span(at.0)))
 }
 
 /// The function that prints a list with this verb.
@@ -29,6 +44,7 @@ pub(super) fn list(verb: &str) -> Option<fn(&mut Cluster) -> Vec<String>> {
     match verb {
         "queue" => Some(|cluster| queue(cluster)),
         "nodes" => Some(|cluster| nodes(cluster)),
+        "services" => Some(|cluster| services(cluster)),
         "share" => Some(share),
         _ => None,
     }
@@ -87,6 +103,42 @@ fn node(node: &NodeView) -> String {
         node.cpus_used,
         node.gpus_used
     )
+}
+
+/// All services with their replicas.
+fn services(cluster: &Cluster) -> Vec<String> {
+    let state = cluster.state();
+    let waits = cluster.waits();
+    let view = |service: &Service| {
+        let names = Names {
+            user: &|uid| uid.to_string(),
+            waits_for: &|key| waits.get(&key).map(|wait| wait.reason.to_string()),
+            scaled_by: &|role| Some(cluster.autoscaler().reason(&service.name, role)?.to_string()),
+        };
+        service_view(state, service, cluster.readiness(), &names, false)
+    };
+    state.services().map(view).flat_map(|service| service_lines(&service)).collect()
+}
+
+fn service_lines(service: &ServiceView) -> Vec<String> {
+    let ServiceView { name, revision, .. } = service;
+    let mut lines = vec![format!("{name} {} revision {revision}", service.state.word())];
+    for role in &service.roles {
+        let RoleView { name, wanted, ready, .. } = role;
+        let by = role.autoscale.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        lines.push(format!("  {name} {ready} of {wanted} ready{by}"));
+        lines.extend(role.replicas.iter().map(|replica| replica_line(name, replica)));
+    }
+    lines
+}
+
+fn replica_line(role: &RoleName, replica: &ReplicaView) -> String {
+    let ReplicaView { ordinal, revision, job, phase, .. } = replica;
+    let health = replica.health.map(|health| format!(", {}", health.word()));
+    let node = replica.node.as_ref().map(|node| format!(" on {node}"));
+    let why = replica.why.as_ref().map(|why| format!(" ({why})"));
+    let rest: String = [health, node, why].into_iter().flatten().collect();
+    format!("    {role}.{ordinal} revision {revision} job {job} {phase}{rest}")
 }
 
 pub(super) fn show(cluster: &Cluster, key: JobKey) -> Vec<String> {

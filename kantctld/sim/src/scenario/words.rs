@@ -3,10 +3,11 @@
 
 use common::hostlist;
 use common::id::NodeName;
+use std::collections::BTreeSet;
 use std::str::FromStr;
 
 /// The words of a line that were not read yet.
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub(super) struct Words(Vec<String>);
 
 impl Words {
@@ -14,6 +15,13 @@ impl Words {
     pub(super) fn new(line: &str) -> Self {
         let line = line.split('#').next().unwrap_or_default();
         Self(line.split_whitespace().map(str::to_owned).collect())
+    }
+
+    /// Adds those words of another line whose names this one lacks.
+    pub(super) fn complete(&mut self, other: &Self) {
+        let name = |word: &String| word.split('=').next().unwrap_or_default().to_owned();
+        let own: BTreeSet<String> = self.0.iter().map(name).collect();
+        self.0.extend(other.0.iter().filter(|word| !own.contains(&name(word))).cloned());
     }
 
     /// Splits the words at each `:` that stands alone.

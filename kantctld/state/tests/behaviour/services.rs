@@ -6,7 +6,7 @@ use common::reason::{Refusal, ServiceRefusal};
 use common::service::{EVENTS_KEPT, REVISIONS_KEPT, StopReason};
 use state::{Actor, Command, Event, ServiceAction};
 use testkit::deployment;
-use testkit::house::{House, OPERATOR, OTHER, USER};
+use testkit::house::{House, OPERATOR, OTHER, USER, exited, running, share};
 
 fn deploy(name: &str, script: &str) -> Command {
     Command::DeployService(Box::new(deployment(name, script, |_| {})))
@@ -137,4 +137,22 @@ fn revisions_events_and_texts_are_bounded() {
     }
     let service = house.state.service(&"chat".parse().unwrap()).unwrap();
     assert_eq!(service.events.len(), EVENTS_KEPT);
+}
+
+#[test]
+fn a_replica_that_fails_is_replaced_at_once_and_after_more_failures_in_a_row_later() {
+    let mut house = House::new();
+    house.apply(deploy("chat", "#!/bin/sh\n"));
+    let mut pauses = Vec::new();
+    for _ in 0..4 {
+        let key = started(&house.apply(start("chat", 1, 0))).unwrap();
+        let id = house.start(key, vec![share("g1", 0, 1, &[])]);
+        house.report("g1", id, running());
+        house.wait(5);
+        house.report("g1", id, exited(0));
+        let service = house.state.service(&"chat".parse().unwrap()).unwrap();
+        let failures = service.failures(&"worker".parse().unwrap(), Ordinal(0)).unwrap();
+        pauses.push(failures.not_before.since(house.now).seconds());
+    }
+    assert_eq!(pauses, [0, 10, 20, 40]);
 }
