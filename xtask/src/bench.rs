@@ -26,7 +26,7 @@ pub struct Args {
     /// For quality: folder with the traces
     #[arg(long, value_name = "DIR", default_value = "traces")]
     traces: PathBuf,
-    /// For engine, quality, share, raft, scale, growth, node, cli, services and arrays: write the
+    /// For engine, quality, share, raft, scale, growth, node, cli, services, fleet and arrays: write the
     /// tables into docs/
     #[arg(long, conflicts_with = "only")]
     write: bool,
@@ -73,6 +73,8 @@ enum Name {
     Cli,
     /// The router of services, beside nginx and haproxy where they are installed
     Services,
+    /// Many services: what they cost a controller, and how soon replicas are there
+    Fleet,
     /// An array of 99,990 tasks: what each action on all of it takes, and how long others wait
     Arrays,
 }
@@ -130,14 +132,15 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Name::Node => print_sampled("node", &args),
         Name::Cli => print_sampled("cli", &args),
         Name::Services => print_sampled("services", &args),
+        Name::Fleet => print_sampled("fleet", &args),
         Name::Arrays => print_sampled("arrays", &args),
     }
 }
 
 /// The benchmarks of `all`, fast ones first.
-const ALL: [Name; 9] = {
-    use Name::{Arrays, Cli, E2e, Engine, Growth, Node, Raft, Scale, Services};
-    [Node, Cli, Services, Arrays, Scale, Raft, Growth, E2e, Engine]
+const ALL: [Name; 10] = {
+    use Name::{Arrays, Cli, E2e, Engine, Fleet, Growth, Node, Raft, Scale, Services};
+    [Node, Cli, Services, Fleet, Arrays, Scale, Raft, Growth, E2e, Engine]
 };
 
 /// Runs all benchmarks, also after one has failed.

@@ -17,6 +17,7 @@ mod scale;
 mod services;
 
 mod cli;
+mod fleet;
 mod growth;
 mod row;
 
@@ -48,6 +49,8 @@ enum Command {
     Cli(cli::Args),
     /// The router of services, beside nginx and haproxy
     Services(services::Args),
+    /// Many services: what they cost a controller, and how soon replicas are there
+    Fleet(fleet::Args),
     /// A process that `services` starts
     #[command(hide = true)]
     ServicesPart(services::PartArgs),
@@ -69,6 +72,7 @@ fn main() -> anyhow::Result<()> {
         Command::Node(args) => node::run(&args),
         Command::Cli(args) => cli::run(&args),
         Command::Services(args) => services::run(&args),
+        Command::Fleet(args) => fleet::run(&args),
         Command::ServicesPart(args) => services::run_part(&args),
         Command::Arrays(args) => arrays::run(&args),
     }

@@ -1,10 +1,8 @@
-//! The benchmark of services. The router beside nginx and haproxy with the same two replicas:
+//! The benchmark of the router of services, beside nginx and haproxy with the same two replicas:
 //! requests for each CPU second, latency at a fixed rate, memory of idle clients. Clients, router
-//! and replicas share the machine. Then what many services cost a controller. It prints samples and
-//! sets no limits.
+//! and replicas share the machine. It prints samples and sets no limits.
 
 mod client;
-mod fleet;
 mod part;
 mod proxy;
 
@@ -36,9 +34,6 @@ pub struct Args {
     /// Idle clients whose memory is measured
     #[arg(long, default_value_t = 9_800)]
     clients: usize,
-    /// Services of four replicas each that a controller keeps
-    #[arg(long, default_value_t = 1_000)]
-    services: u32,
     /// Only these: router, nginx, haproxy
     #[arg(long, value_delimiter = ',')]
     only: Vec<Kind>,
@@ -81,8 +76,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
         add_ratios(&mut figures, &costs);
     }
-    fleet::failover(args.rounds, &mut figures)?;
-    fleet::at_rest(args.services, args.rounds, &mut figures)?;
     println!("{:#}", figures.to_json());
     Ok(())
 }

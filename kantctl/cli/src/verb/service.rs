@@ -2,6 +2,7 @@
 
 mod deploy;
 mod deploy_request;
+mod endpoints;
 mod examples;
 mod follow;
 mod spec_file;
@@ -18,6 +19,7 @@ use common::wire::api::{
     RollbackRequest, ScaleRequest, ServiceExplanation, ServiceList, ServiceView,
 };
 use deploy::Deploy;
+use endpoints::Endpoints;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -69,9 +71,9 @@ pub enum What {
     /// Print the output of a replica
     #[command(after_help = examples::LOGS_EXAMPLES)]
     Logs(Logs),
-    /// Print the addresses of ready replicas, as Prometheus' http_sd reads them
+    /// Print the addresses of ready replicas, for Prometheus and for routers of others
     #[command(after_help = examples::ENDPOINTS_EXAMPLES)]
-    Endpoints(Named),
+    Endpoints(Endpoints),
 }
 
 /// The name of a service.
@@ -175,12 +177,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
             Ok(code)
         }
         What::Logs(logs) => print_logs(logs, server, screen).await,
-        What::Endpoints(Named { name }) => {
-            let path = format!("/v1/services/{name}/endpoints");
-            let targets: Value = server.get(&path).await?;
-            screen.answer(&targets)?;
-            Ok(OK)
-        }
+        What::Endpoints(args) => endpoints::run(args, server, screen).await,
     }
 }
 

@@ -84,4 +84,6 @@ Examples:
 pub(super) const ENDPOINTS_EXAMPLES: &str = "\
 Examples:
   kantctl service endpoints chat
-  kantctl service endpoints chat > targets.json";
+  kantctl service endpoints chat > targets.json
+  kantctl service endpoints chat --format haproxy --role worker
+  kantctl service endpoints chat --format envoy --output chat-eds.json --follow";

@@ -1,5 +1,5 @@
-//! What many services cost a controller, how soon a role grows, and how soon another replica
-//! answers when one has died.
+//! The benchmark of many services: what they cost a controller, how soon a role grows, and how soon
+//! another replica answers when one has died. It prints samples and sets no limits.
 
 use crate::figures::Figures;
 use crate::scale::batch;
@@ -29,8 +29,28 @@ const SETTLE: Duration = Duration::from_secs(15);
 const IDLE: Duration = Duration::from_secs(30);
 const SCRIPT: &str = "#!/bin/sh\nexec sleep 1d\n";
 
+/// Options of the benchmark of many services
+#[derive(clap::Args)]
+pub struct Args {
+    /// Number of times that each figure is measured
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+    /// Services of four replicas each that a controller keeps
+    #[arg(long, default_value_t = 1_000)]
+    services: u32,
+}
+
+/// Measures everything. The daemons are built in the same way as this program.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let mut figures = Figures::default();
+    failover(args.rounds, &mut figures)?;
+    at_rest(args.services, args.rounds, &mut figures)?;
+    println!("{:#}", figures.to_json());
+    Ok(())
+}
+
 /// Measures a controller with this number of services, every other one of which has a policy.
-pub fn at_rest(services: u32, rounds: usize, figures: &mut Figures) -> anyhow::Result<()> {
+fn at_rest(services: u32, rounds: usize, figures: &mut Figures) -> anyhow::Result<()> {
     let cluster = TestCluster::start(NODES)?;
     for number in 0..services {
         cluster.deploy(&request(number)?)?;
@@ -93,7 +113,7 @@ fn request(number: u32) -> anyhow::Result<DeployRequest> {
 
 /// Kills one of two replicas, again and again, and measures how long it takes until the other one
 /// has answered the next request through the router.
-pub fn failover(rounds: usize, figures: &mut Figures) -> anyhow::Result<()> {
+fn failover(rounds: usize, figures: &mut Figures) -> anyhow::Result<()> {
     let cluster = Cluster::start(ClusterOptions {
         node: Some(|config| {
             if config.name == "n1" {
