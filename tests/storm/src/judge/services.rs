@@ -64,9 +64,10 @@ impl ServiceJudge {
         let Some(left_ms) = self.left_ms.get(&id).copied() else { return };
         if now_ms < left_ms + drain_delay.0 {
             let text = format!(
-                "{id} was terminated {} ms after it left the discovery, and its drain delay is \
-                 {drain_delay}",
-                now_ms - left_ms
+                "{id} was terminated {} ms after it left the discovery, and its drain delay is {} \
+                 ms",
+                now_ms - left_ms,
+                drain_delay.0
             );
             self.complain("drain", text);
         }
