@@ -32,7 +32,17 @@ fn scenarios_written_by_hand_end_well() {
 
 #[test]
 fn injected_bugs_are_caught() {
-    for name in ["forget-keys", "local-ids", "ack-unapplied", "believe-wall"] {
+    caught(&["forget-keys", "local-ids", "ack-unapplied", "believe-wall"]);
+}
+
+#[test]
+fn injected_bugs_of_services_are_caught() {
+    caught(&["skip-drain", "count-old-probe", "scale-below-min", "start-all-at-once"]);
+    caught(&["replace-early", "list-draining", "forget-reports"]);
+}
+
+fn caught(bugs: &[&str]) {
+    for name in bugs {
         let failed = storm::check_seeds(0..60, "all", Some(name)).unwrap();
         assert!(!failed.is_empty(), "no judge caught {name}");
     }

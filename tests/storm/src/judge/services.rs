@@ -1,5 +1,5 @@
-//! Judge of services. The controller never stops so many replicas that fewer are ready than a
-//! service may lack, never starts more than an update may add, and takes a replica out of the
+//! Judge of services. The controller never leaves fewer replicas ready than a service may lack by
+//! stopping some, never starts more than an update may add, and takes a replica out of the
 //! discovery before it is stopped. An endpoint that is listed as ready runs, and was ready in its
 //! current attempt. The judge knows what replicas really do, and what nodes reported; it does not
 //! use the leader's record of that.
@@ -64,9 +64,10 @@ impl ServiceJudge {
         let Some(left_ms) = self.left_ms.get(&id).copied() else { return };
         if now_ms < left_ms + drain_delay.0 {
             let text = format!(
-                "{id} was terminated {} ms after it left the discovery, and its drain delay is \
-                 {drain_delay}",
-                now_ms - left_ms
+                "{id} was terminated {} ms after it left the discovery, and its drain delay is {} \
+                 ms",
+                now_ms - left_ms,
+                drain_delay.0
             );
             self.complain("drain", text);
         }

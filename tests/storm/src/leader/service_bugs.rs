@@ -30,7 +30,8 @@ impl OldReports {
         for (key, (node, status)) in &self.0 {
             let Some((_, element)) = state.element(*key) else { continue };
             let id = AttemptId { key: *key, attempt: element.attempt };
-            if element.phase == Phase::Running && readiness.get(id).is_none() {
+            let is_earlier = status.id.attempt < id.attempt && readiness.ready_since(id).is_none();
+            if element.phase == Phase::Running && is_earlier {
                 readiness.report(node, vec![ReplicaStatus { id, ..status.clone() }], now);
             }
         }

@@ -68,7 +68,10 @@ impl Judge<'_> {
     /// A new replica that has not been ready for too long.
     fn unhealthy_replica(&self, current: &[&ReplicaNow], plan: &mut Plan) -> Option<UpdateFailure> {
         for replica in current {
-            let Some(since) = replica.unready_since else { continue };
+            // One on which there is no report has the same time for it.
+            let unknown = replica.running_at.filter(|_| replica.is_unknown());
+            let unknown = unknown.map(|running_at| running_at.max(self.since));
+            let Some(since) = replica.unready_since.or(unknown) else { continue };
             let startup_max = startup_max(self.spec, &replica.role);
             let deadline = self.spec.update.healthy_deadline + startup_max;
             if self.now.since(since) >= deadline {
