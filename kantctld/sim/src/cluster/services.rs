@@ -175,11 +175,16 @@ impl Cluster {
     pub(super) fn next_decision(&self) -> Option<Time> {
         let mut policies = policies(&self.state).peekable();
         policies.peek()?;
-        let at = self.services.decided_at?;
-        let follows_hours = policies.all(|policy| policy.rule == Rule::Fixed);
-        let minute = Time((at.0 / MINUTE.0 + 1) * MINUTE.0);
-        Some(if follows_hours { minute } else { at + DECIDE_EVERY })
+        let decided_at = self.services.decided_at?;
+        Some(decision_after(decided_at, policies.all(|policy| policy.rule == Rule::Fixed)))
     }
+}
+
+/// When policies decide after this decision.
+fn decision_after(decided_at: Time, follows_hours: bool) -> Time {
+    let minute = Time((decided_at.0 / MINUTE.0 + 1) * MINUTE.0);
+    let next = if follows_hours { minute } else { decided_at + DECIDE_EVERY };
+    next.max(decided_at + DECIDE_PAUSE_MIN)
 }
 
 /// The policies of all roles.
@@ -200,4 +205,17 @@ fn router_load(loads: &BTreeMap<ServiceName, u64>) -> RouterLoad {
         ..ServiceLoad::default()
     };
     RouterLoad { table_version: 1, services: loads.iter().map(load).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_decision_is_at_the_next_minute_but_not_too_soon() {
+        assert_eq!(decision_after(Time(60_000), true), Time(120_000));
+        assert_eq!(decision_after(Time(119_000), true), Time(120_000));
+        assert_eq!(decision_after(Time(119_900), true), Time(120_300));
+        assert_eq!(decision_after(Time(119_900), false), Time(121_900));
+    }
 }
