@@ -1,9 +1,25 @@
 //! The total capacity of nodes, from the number of nodes of each class.
 
+use crate::model::cluster::ClusterIndex;
 use crate::model::cluster::class::Class;
 use crate::model::cluster::node::Node;
+use crate::model::node_snapshot::Unusable;
 use common::policy::Amounts;
 use common::unit::{Bytes, Cpus, Gpus};
+
+impl ClusterIndex {
+    /// The total of the nodes that are not down, for quotas.
+    pub fn capacity(&self) -> Amounts {
+        let up = self.nodes.iter().filter(|node| node.unusable != Some(Unusable::Down));
+        of(runs_of_a_class(up))
+    }
+
+    /// The total of all nodes, down or not. It is read at every submission, so its cost does not
+    /// depend on the number of nodes.
+    pub fn capacity_of_all(&self) -> Amounts {
+        of(self.class_sizes.iter().map(|(class, count)| (&**class, *count)))
+    }
+}
 
 /// Runs of consecutive nodes of one class: their number and class. Neighbours are mostly of the
 /// same class.

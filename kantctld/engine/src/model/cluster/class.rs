@@ -71,8 +71,12 @@ impl Class {
         self.gpus == other.gpus
     }
 
-    /// A GPU's position in the masks.
+    /// A GPU's position in the masks. On most nodes it is the GPU's number.
     pub fn position(&self, index: GpuIndex) -> Option<usize> {
+        let number = usize::from(index.0);
+        if self.gpus.get(number) == Some(&index) {
+            return Some(number);
+        }
         self.gpus.binary_search(&index).ok()
     }
 

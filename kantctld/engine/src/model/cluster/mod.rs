@@ -15,11 +15,12 @@ pub(crate) mod switches;
 pub(crate) mod tally;
 
 use crate::model::job::RunningJob;
-use crate::model::node_snapshot::{NodeSnapshot, Unusable};
+use crate::model::node_snapshot::NodeSnapshot;
 use bundle::Bundle;
 use class::{Class, ClassKey};
 use common::id::{NodeName, QueueName, ZoneName};
-use common::policy::{Amounts, Policy};
+use common::policy::Policy;
+use common::resource::Share;
 use common::time::Time;
 use group::{Group, GroupIndex, Sums};
 use node::{Holder, Node};
@@ -69,7 +70,7 @@ impl ClusterIndex {
             let same_class = known.class.key() == class.key() && known.class.is_numbered_as(&class);
             known.change(node, class);
             if same_class {
-                self.count(at);
+                self.count(BTreeSet::from([self.nodes[at.at()].group]));
             } else {
                 self.is_laid_out = false;
             }
@@ -102,42 +103,48 @@ impl ClusterIndex {
 
     /// Notes that a job holds its allocation. Unknown nodes are left out.
     pub fn hold(&mut self, job: &Arc<RunningJob>) {
-        for share in job.allocation.shares() {
-            let holder = Arc::new(Holder::new(job, share));
-            self.change_node(&share.node, |node| node.add(holder));
-        }
+        self.change_nodes(job, |node, share| node.add(Arc::new(Holder::new(job, share))));
     }
 
     /// Frees a job's allocation.
     pub fn release(&mut self, job: &RunningJob) {
+        self.change_nodes(job, |node, _| node.remove(job.key));
+    }
+
+    /// Changes the nodes of a job. The sums of each group are updated once, not for each node.
+    fn change_nodes(&mut self, job: &RunningJob, change: impl Fn(&mut Node, &Share)) {
+        let mut groups = BTreeSet::new();
         for share in job.allocation.shares() {
-            self.change_node(&share.node, |node| node.remove(job.key));
-        }
-    }
-
-    fn change_node(&mut self, name: &NodeName, change: impl FnOnce(&mut Node)) {
-        if let Some(at) = self.by_name.get(name).copied() {
-            let before = self.nodes[at.at()].first_end();
-            change(&mut self.nodes[at.at()]);
-            self.count(at);
-            let after = self.nodes[at.at()].first_end();
-            if self.is_laid_out && after != before {
-                self.by_end.remove(&(before, at));
-                self.by_end.insert((after, at));
+            if let Some(at) = self.by_name.get(&share.node).copied() {
+                let node = &mut self.nodes[at.at()];
+                let before = node.first_end();
+                change(node, share);
+                let after = node.first_end();
+                groups.insert(node.group);
+                if self.is_laid_out && after != before {
+                    self.by_end.remove(&(before, at));
+                    self.by_end.insert((after, at));
+                }
+            } else if let Some(node) = self.arrivals.get_mut(&share.node) {
+                change(node, share);
             }
-        } else if let Some(node) = self.arrivals.get_mut(name) {
-            change(node);
         }
+        self.count(groups);
     }
 
-    /// Updates the sums of a node's group.
-    fn count(&mut self, at: NodeIndex) {
-        if self.is_laid_out {
-            let group = self.nodes[at.at()].group;
-            let members = &self.groups[group.0 as usize].nodes;
-            let sums = Sums::of(members.iter().map(|at| self.nodes[at.at()].counted()));
+    /// Updates the sums of these groups.
+    fn count(&mut self, groups: BTreeSet<GroupIndex>) {
+        if !self.is_laid_out {
+            return;
+        }
+        let mut bundles = BTreeSet::new();
+        for group in groups {
+            let Group { nodes, bundle, .. } = &self.groups[group.0 as usize];
+            let sums = Sums::of(nodes.iter().map(|at| self.nodes[at.at()].counted()));
             self.sums[group.0 as usize] = sums;
-            let bundle = self.groups[group.0 as usize].bundle.0 as usize;
+            bundles.insert(bundle.0 as usize);
+        }
+        for bundle in bundles {
             self.bundle_sums[bundle] = self.sum_up(&self.bundles[bundle]);
         }
     }
@@ -277,18 +284,6 @@ impl ClusterIndex {
     /// The nodes that a queue names. `None`: it may use all.
     pub fn of_queue(&self, queue: &QueueName) -> Option<&[bool]> {
         self.queue_nodes.get(queue).map(Vec::as_slice)
-    }
-
-    /// The total of the nodes that are not down, for quotas.
-    pub fn capacity(&self) -> Amounts {
-        let up = self.nodes.iter().filter(|node| node.unusable != Some(Unusable::Down));
-        capacity::of(capacity::runs_of_a_class(up))
-    }
-
-    /// The total of all nodes, down or not. It is read at every submission, so its cost does not
-    /// depend on the number of nodes.
-    pub fn capacity_of_all(&self) -> Amounts {
-        capacity::of(self.class_sizes.iter().map(|(class, count)| (&**class, *count)))
     }
 
     /// The nodes as a snapshot lists them.

@@ -177,10 +177,17 @@ fn first_ready(
             }
         });
     };
-    let mut is_full = vec![true; search.cluster().groups().len()];
+    let request = search.shape.demand.request;
+    let has_room = |at: NodeIndex| {
+        let class = &search.cluster().node(at).class;
+        search.trial.free(at).holds(class, request, search.takes(at, size.part))
+    };
+    let mut is_seen = vec![false; search.cluster().len()];
     for group in search.open_groups(least) {
-        is_full[group.0 as usize] = false;
-        search.nodes_of(group).iter().for_each(|at| look(*at, &mut soonest));
+        for at in search.nodes_of(group).iter().copied().filter(|at| has_room(*at)) {
+            is_seen[at.at()] = true;
+            look(at, &mut soonest);
+        }
     }
     // On the other nodes nothing is ready before a job ends, so visit them in the order of their
     // first ends.
@@ -189,7 +196,7 @@ fn first_ready(
             break;
         }
         let group = search.cluster().node(at).group;
-        if is_full[group.0 as usize] && !search.is_of_other_kind(group, least) {
+        if !is_seen[at.at()] && !search.is_of_other_kind(group, least) {
             look(at, &mut soonest);
         }
     }
