@@ -5,6 +5,8 @@
 mod attempt;
 mod engine;
 mod measure;
+mod request;
+mod tls;
 
 use crate::step::{Liveness, StepSpec, Steps};
 use attempt::{Attempt, ProbeFailure};

@@ -26,8 +26,7 @@ pub struct Args {
     /// For quality: folder with the traces
     #[arg(long, value_name = "DIR", default_value = "traces")]
     traces: PathBuf,
-    /// For engine, quality, share, raft, scale, growth, node, cli, services, fleet and arrays: write
-    /// the tables into docs/
+    /// For all but e2e: write the tables into docs/
     #[arg(long, conflicts_with = "only")]
     write: bool,
     /// For e2e: run the same benchmark on this system, alternately, and print ratios (as root)

@@ -13,6 +13,8 @@ use std::fmt;
 pub enum ProbeAction {
     /// GET of this path; any status from 200 to 399 is a success.
     Http { port: PortName, path: String },
+    /// The same with TLS. The certificate is not checked.
+    Https { port: PortName, path: String },
     /// A connection.
     Tcp { port: PortName },
     /// A shell command, run as the user inside the replica; exit code 0 is a success.
@@ -24,7 +26,7 @@ impl ProbeAction {
     #[must_use]
     pub const fn port(&self) -> Option<&PortName> {
         match self {
-            Self::Http { port, .. } | Self::Tcp { port } => Some(port),
+            Self::Http { port, .. } | Self::Https { port, .. } | Self::Tcp { port } => Some(port),
             Self::Command { .. } => None,
         }
     }
@@ -34,6 +36,7 @@ impl fmt::Display for ProbeAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Http { port, path } => write!(f, "GET {path} on port {port}"),
+            Self::Https { port, path } => write!(f, "GET {path} with TLS on port {port}"),
             Self::Tcp { port } => write!(f, "connection to port {port}"),
             Self::Command { line } => write!(f, "command {line}"),
         }

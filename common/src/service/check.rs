@@ -224,7 +224,7 @@ fn check_path(role: &RoleSpec, path: &str) -> Result<(), SpecError> {
 
 fn check_probe(role: &RoleSpec, probe: &Probe) -> Result<(), SpecError> {
     probe.action.port().map_or(Ok(()), |port| check_port(role, port))?;
-    if let ProbeAction::Http { path, .. } = &probe.action {
+    if let ProbeAction::Http { path, .. } | ProbeAction::Https { path, .. } = &probe.action {
         check_path(role, path)?;
     }
     let spans = [probe.period, probe.timeout];

@@ -1,16 +1,12 @@
 //! One probe of a replica: a request, a connection or a command.
 
+use super::{request, tls};
 use crate::step::{StepSpec, Steps};
 use common::id::{AttemptId, PortName, TaskNumber};
 use common::job::{ExitStatus, ProbeAction};
 use common::time::Span;
 use common::wire::node::{Manner, StartTask, TaskState, WatchTask};
-use http_body_util::{BodyExt as _, Empty, Limited};
-use hyper::Request;
 use hyper::body::Bytes;
-use hyper::client::conn::http1;
-use hyper::header::HOST;
-use hyper_util::rt::TokioIo;
 use std::io;
 use std::net::Ipv4Addr;
 use tokio::net::TcpStream;
@@ -20,6 +16,10 @@ use tokio::net::TcpStream;
 pub(super) enum ProbeFailure {
     #[error("failed to connect to port {port}: {source}")]
     Connect { port: u16, source: io::Error },
+    #[error("failed to agree on TLS on port {port}: {source}")]
+    Tls { port: u16, source: io::Error },
+    #[error("failed to get {path}: it is no path")]
+    Path { path: String },
     #[error("failed to get {path}: {source}")]
     Request { path: String, source: hyper::Error },
     #[error("GET {path} answered {status}")]
@@ -49,6 +49,7 @@ impl Attempt<'_> {
         match action {
             ProbeAction::Tcp { port } => self.connect(port).await.map(drop),
             ProbeAction::Http { port, path } => self.get(port, path, None).await.map(drop),
+            ProbeAction::Https { port, path } => self.get_with_tls(port, path).await,
             ProbeAction::Command { line } => self.run(line).await,
         }
     }
@@ -72,45 +73,21 @@ impl Attempt<'_> {
         }
     }
 
-    /// Gets a path, and its body if that is of interest, up to this size. A status from 200 to 399
-    /// is a success.
+    /// Gets a path, and its body if that is of interest, up to this size.
     pub async fn get(
         &self,
         port: &PortName,
         path: &str,
         body_max: Option<usize>,
     ) -> Result<Bytes, ProbeFailure> {
-        let stream = self.connect(port).await?;
-        let failed = |source| ProbeFailure::Request { path: path.to_owned(), source };
-        let (mut sender, connection) =
-            http1::handshake(TokioIo::new(stream)).await.map_err(failed)?;
-        let request = Request::get(path).header(HOST, "localhost").body(Empty::<Bytes>::new());
-        // The path was checked when the service was deployed.
-        let Ok(request) = request else { return Err(ProbeFailure::NoPort(port.clone())) };
-        let answer = async {
-            let answer = sender.send_request(request).await.map_err(failed)?;
-            let status = answer.status();
-            if !status.is_success() && !status.is_redirection() {
-                let (path, status) = (path.to_owned(), status.as_u16());
-                return Err(ProbeFailure::Status { path, status });
-            }
-            let Some(body_max) = body_max else { return Ok(Bytes::new()) };
-            let body = Limited::new(answer.into_body(), body_max).collect().await;
-            let unread = |_| ProbeFailure::Body { path: path.to_owned(), body_max };
-            Ok(body.map_err(unread)?.to_bytes())
-        };
-        let ended = async {
-            match connection.await {
-                Err(error) => failed(error),
-                // The answer is complete, or its reader fails.
-                Ok(()) => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            biased;
-            answer = answer => answer,
-            failure = ended => Err(failure),
-        }
+        request::get(self.connect(port).await?, path, body_max).await
+    }
+
+    async fn get_with_tls(&self, port: &PortName, path: &str) -> Result<(), ProbeFailure> {
+        let number = self.number(port)?;
+        let failed = |source| ProbeFailure::Tls { port: number, source };
+        let stream = tls::greet(self.connect(port).await?).await.map_err(failed)?;
+        request::get(stream, path, None).await.map(drop)
     }
 
     /// Runs a command in the replica, as its user and within its limits.

@@ -141,14 +141,13 @@ fn the_port(
 
 fn read_probe(role: &RoleName, probe: ProbeFile, ports: &[PortName]) -> Result<Probe, Failure> {
     let usage = |text: &str| Failure::usage(anyhow::anyhow!("role {role}: {text}"));
-    let action = match (probe.http, probe.tcp, probe.command) {
-        (Some(path), None, None) => {
-            let port = the_port(role, probe.port, ports, "the http probe")?;
-            ProbeAction::Http { port, path }
-        }
-        (None, Some(port), None) => ProbeAction::Tcp { port },
-        (None, None, Some(line)) => ProbeAction::Command { line },
-        _ => return Err(usage("a probe needs exactly one of `http`, `tcp` and `command`")),
+    let port = |name: Option<PortName>| the_port(role, name, ports, "the probe");
+    let action = match (probe.http, probe.https, probe.tcp, probe.command) {
+        (Some(path), None, None, None) => ProbeAction::Http { port: port(probe.port)?, path },
+        (None, Some(path), None, None) => ProbeAction::Https { port: port(probe.port)?, path },
+        (None, None, Some(port), None) => ProbeAction::Tcp { port },
+        (None, None, None, Some(line)) => ProbeAction::Command { line },
+        _ => return Err(usage("a probe needs exactly one of `http`, `https`, `tcp`, `command`")),
     };
     let usual = Probe::new(action);
     Ok(Probe {

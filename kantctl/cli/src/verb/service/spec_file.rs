@@ -84,13 +84,15 @@ pub(super) struct RatioFile {
     pub max: Fraction,
 }
 
-/// A probe: one of `http`, `tcp` and `command`, and its timing.
+/// A probe: one of `http`, `https`, `tcp` and `command`, and its timing.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ProbeFile {
     /// The path of a GET.
     pub http: Option<String>,
-    /// The name of the port, for `http`: the only one if there is one.
+    /// The path of a GET with TLS.
+    pub https: Option<String>,
+    /// The name of the port, for `http` and `https`: the only one if there is one.
     pub port: Option<PortName>,
     /// The name of a port to connect to.
     pub tcp: Option<PortName>,
