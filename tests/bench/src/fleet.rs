@@ -7,11 +7,12 @@ use crate::scale::cluster::TestCluster;
 use anyhow::{Context as _, ensure};
 use common::autoscale::{Bounds, Concurrency, Policy, Replicas, Requests, Rule};
 use common::blob::BlobHash;
+use common::id::JobKey;
 use common::job::Probes;
 use common::service::table::Hold;
 use common::service::{self, RoleSpec, ServiceSpec, UpdatePolicy};
 use common::time::Span;
-use common::wire::api::DeployRequest;
+use common::wire::api::{DeployRequest, ServiceList};
 use e2e::{Cluster, ClusterOptions, Kantctl, Person, free_port, get, wait_for};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -127,7 +128,7 @@ fn failover(rounds: usize, figures: &mut Figures) -> anyhow::Result<()> {
     let _router = cluster.start_router("n1")?;
     wait_for("the router", || Ok(get(port, "/").ok()))?;
     for _ in 0..rounds {
-        two_ready(&kantctl)?;
+        let before = two_ready(&kantctl, None)?;
         let pid = Pid::from_raw(i32::try_from(pid_of(&get(port, "/")?)?)?);
         kill(pid, Signal::SIGKILL)?;
         let begin = Instant::now();
@@ -138,7 +139,7 @@ fn failover(rounds: usize, figures: &mut Figures) -> anyhow::Result<()> {
         };
         figures.time("death of a replica until another one answers", begin.elapsed());
         ensure!(pid_of(&answer)? != i64::from(pid.as_raw()), "a dead replica answered");
-        two_ready(&kantctl)?;
+        two_ready(&kantctl, Some(&before))?;
         figures.time("death of a replica until a new one is ready", begin.elapsed());
     }
     Ok(())
@@ -155,10 +156,13 @@ fn deploy_example(kantctl: &Kantctl) -> anyhow::Result<u16> {
     Ok(port)
 }
 
-fn two_ready(kantctl: &Kantctl) -> anyhow::Result<()> {
+/// The jobs of the replicas, once two of them are ready and they are others than `before`.
+fn two_ready(kantctl: &Kantctl, before: Option<&[JobKey]>) -> anyhow::Result<Vec<JobKey>> {
     wait_for("two ready replicas", || {
-        let list: serde_json::Value = kantctl.json(&["service", "show", "chat"])?;
-        Ok((list["services"][0]["roles"][0]["ready"] == 2).then_some(()))
+        let list: ServiceList = kantctl.json(&["service", "show", "chat"])?;
+        let replicas = list.services.iter().flat_map(|one| &one.roles[0].replicas);
+        let ready: Vec<JobKey> = replicas.filter(|one| one.is_ready()).map(|one| one.job).collect();
+        Ok((ready.len() == 2 && before.is_none_or(|before| before != ready)).then_some(ready))
     })
 }
 
