@@ -55,9 +55,12 @@ impl Prober {
 
     /// Runs until the sender of the phases is gone.
     pub async fn run(mut self, mut observed: watch::Receiver<Observed>) {
+        // The replicas that run before the first look were probed before kantd was restarted.
+        let mut were_probed = true;
         loop {
             let (running, suspended) = replicas(&observed.borrow_and_update(), &self.steps);
-            self.follow(&running, &suspended);
+            self.follow(&running, &suspended, were_probed);
+            were_probed = false;
             while self.tasks.try_join_next().is_some() {}
             if observed.changed().await.is_err() {
                 return;
@@ -65,11 +68,13 @@ impl Prober {
         }
     }
 
-    /// Begins to probe replicas that now run, and ends the probes of the others.
+    /// Begins to probe replicas that now run, and ends the probes of the others. The controller
+    /// goes on with its last report on one that was probed before, until there is a new one.
     fn follow(
         &mut self,
         running: &BTreeMap<AttemptId, Arc<StepSpec>>,
         suspended: &BTreeSet<AttemptId>,
+        were_probed: bool,
     ) {
         let over = self.probed.extract_if(.., |id, _| !running.contains_key(id));
         for (id, task) in over {
@@ -93,6 +98,9 @@ impl Prober {
                     loads: Arc::clone(&self.loads),
                     gpus: Arc::clone(&self.gpus),
                 };
+                if !were_probed {
+                    replica.publish(ReplicaHealth::Starting, None);
+                }
                 self.probed.insert(*id, self.tasks.spawn(replica.watch()));
             }
         }
@@ -131,7 +139,6 @@ impl Replica {
     async fn watch(self) {
         let Some(order) = &self.spec.launch.replica else { return };
         let probes = &order.probes;
-        self.publish(ReplicaHealth::Starting, None);
         if let Some(startup) = &probes.startup
             && !self.has_started(startup, probes.startup_max).await
         {

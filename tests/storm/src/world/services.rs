@@ -35,18 +35,19 @@ impl World {
     /// The router on a node reports its load.
     pub(super) fn report_load(&mut self, place: usize) {
         self.agenda.add(self.now_ms + LOAD_MS, Event::Load(place));
-        let (seed, now_ms, is_calm) = (self.plan.seed, self.now_ms, self.is_healed);
+        let (seed, now_ms) = (self.plan.seed, self.now_ms);
+        let calm_ms = self.ready_ms.map(|ready_ms| ready_ms + self.plan.trouble_ms);
         self.with_node(place, |node, around, _| {
             let load = |route: &RouteOrder| {
                 let number = service_number(&route.service);
-                let in_flight = requests_in_flight(seed, number, now_ms, is_calm);
+                let in_flight = requests_in_flight(seed, number, now_ms, calm_ms);
                 let mut ready = route.endpoints.iter().map(|one| one.state);
                 let has_ready = ready.any(|state| state == EndpointState::Ready);
                 ServiceLoad {
                     service: route.service.to_string(),
                     in_flight,
                     held: if has_ready { 0 } else { in_flight },
-                    requests: requests(seed, number, now_ms),
+                    requests: requests(seed, number, now_ms, calm_ms),
                     endpoints: Vec::new(),
                 }
             };
