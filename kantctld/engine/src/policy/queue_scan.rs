@@ -154,11 +154,11 @@ impl<'a> QueueScan<'a> {
     /// queue can start, so that none of them is considered.
     pub fn next(
         &mut self,
-        mut is_full: impl FnMut(KindId, &Kind, &Queue) -> bool,
+        mut is_full: impl FnMut(KindId, &Queue) -> bool,
     ) -> Option<Considered<'a>> {
         while let Some(Reverse((_, at))) = self.heap.pop() {
             let cursor = &mut self.cursors[at];
-            if cursor.queue.is_some_and(|queue| is_full(cursor.id, cursor.kind, queue)) {
+            if cursor.queue.is_some_and(|queue| is_full(cursor.id, queue)) {
                 continue;
             }
             if cursor.queue.is_some_and(|queue| self.by_length.contains(&queue.name)) {

@@ -1,40 +1,36 @@
-//! What kinds of jobs without room ask of one node, each with the few nodes that hold it. A later
-//! round looks at these nodes and at those freed since, not at all nodes. Resources kept for other
-//! jobs are not considered here; each round checks those again.
+//! Kinds of jobs that found no room, each with the few nodes that have some. A later round looks at
+//! these nodes and at those freed since, not at all nodes. Resources kept for other jobs are not
+//! considered here; each round checks those again.
 
 use super::Snapshot;
 use crate::model::cluster::NodeIndex;
 use crate::model::cluster::tally::Takes;
-use crate::model::wait_queue::{KindId, PartId};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::model::wait_queue::KindId;
+use std::collections::BTreeMap;
 
-/// A part that more nodes hold than this is searched for again by each round.
+/// A kind that found more nodes with room than this is searched for again by each round.
 pub(crate) const CANDIDATES_MAX: usize = 512;
 
 /// When this many more nodes were freed than there are, the log starts again.
 const LOG_SPARE: usize = 65_536;
 
-/// The nodes that may hold one node's part of some kinds.
+/// The nodes that one kind of jobs has to look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Candidates {
-    /// The number of nodes on which a job runs whose kind leaves that open.
+    /// The number of nodes on which a job of this kind runs.
     pub needs: usize,
-    /// A lower bound of what a part takes.
+    /// A lower bound of what it takes on each.
     pub least: Takes,
-    /// All nodes that held a part, ascending.
+    /// All nodes that held one node's part of it, ascending.
     pub nodes: Vec<NodeIndex>,
     /// How long the log of freed nodes was then.
     pub since: usize,
 }
 
-/// What a round found full. All values compare as equal, so that rounds with equal decisions are
-/// equal.
+/// The kinds for which a round found too few nodes. All values compare as equal, so that rounds
+/// with equal decisions are equal.
 #[derive(Debug, Clone, Eq, Default)]
-pub struct Full {
-    pub(crate) parts: BTreeMap<PartId, Candidates>,
-    /// Kinds without room that an idle cluster could hold.
-    pub(crate) possible: BTreeSet<KindId>,
-}
+pub struct Full(pub(crate) BTreeMap<KindId, Candidates>);
 
 impl PartialEq for Full {
     fn eq(&self, _: &Self) -> bool {
@@ -45,20 +41,14 @@ impl PartialEq for Full {
 /// What rounds found full, and where resources were freed since.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Remembered {
-    parts: BTreeMap<PartId, Candidates>,
-    possible: BTreeSet<KindId>,
+    kinds: BTreeMap<KindId, Candidates>,
     freed: Vec<NodeIndex>,
 }
 
 impl Remembered {
-    /// What is known of the nodes for this part.
-    pub fn of(&self, part: PartId) -> Option<&Candidates> {
-        self.parts.get(&part)
-    }
-
-    /// Whether an earlier round found that an idle cluster could hold this kind.
-    pub fn is_possible(&self, kind: KindId) -> bool {
-        self.possible.contains(&kind)
+    /// What is known of a kind.
+    pub fn of(&self, kind: KindId) -> Option<&Candidates> {
+        self.kinds.get(&kind)
     }
 
     /// The nodes on which resources were freed since then. A node may be listed more than once.
@@ -75,14 +65,10 @@ impl Snapshot {
     /// Adds what the last round found full. Call this after all decisions of that round are in the
     /// snapshot, and before any other change. Without it, each round searches for itself.
     pub fn set_full(&mut self, full: Full) {
-        self.full.parts.extend(full.parts);
-        self.full.possible.extend(full.possible);
-        let most = 2 * self.wait_queue.kinds_len() + CANDIDATES_MAX;
-        if self.full.parts.len() + self.full.possible.len() > 2 * most {
+        self.full.kinds.extend(full.0);
+        if self.full.kinds.len() > 2 * self.wait_queue.kinds_len() + CANDIDATES_MAX {
             let queue = &self.wait_queue;
-            self.full.possible.retain(|kind| queue.kind_of(*kind).is_some());
-            let parts: BTreeSet<PartId> = queue.kinds().map(|(_, kind)| kind.part).collect();
-            self.full.parts.retain(|part, _| parts.contains(part));
+            self.full.kinds.retain(|kind, _| queue.kind_of(*kind).is_some());
         }
         if self.full.freed.len() > self.cluster.len() + LOG_SPARE {
             self.forget_full();
@@ -97,7 +83,7 @@ impl Snapshot {
     /// Notes that resources were freed on this node.
     pub(super) fn comes_free(&mut self, at: NodeIndex) {
         self.freed.add(at);
-        if !self.full.parts.is_empty() {
+        if !self.full.kinds.is_empty() {
             self.full.freed.push(at);
         }
     }

@@ -6,7 +6,6 @@ use crate::model::demand::Part;
 use crate::model::job::WaitingJob;
 use crate::model::shape::Shape;
 use crate::model::shape_cache::ShapeIndex;
-use crate::model::wait_queue::PartId;
 use crate::place::backfill::shadow::Shadow;
 use common::id::JobKey;
 use common::resource::Resources;
@@ -19,8 +18,7 @@ impl RoundState<'_> {
     /// A job that ends after the planned start needs nodes that the planned job does not count on,
     /// that hold both, or that the planned job can spare.
     pub(super) fn delays(
-        &mut self,
-        id: PartId,
+        &self,
         job: &WaitingJob,
         index: ShapeIndex,
         nodes: &[NodeIndex],
@@ -29,37 +27,17 @@ impl RoundState<'_> {
         let shape = self.shapes.get(index);
         let needs = shape.nodes()?.0 as usize;
         let part = shape.demand.even_part(shape.nodes()?, 0);
-        (0..self.shadows.len()).find_map(|which| {
-            let shadow = &self.shadows[which].1;
-            let (kept, spare) = shadow.part_and_spare().filter(|_| ends > shadow.at)?;
-            let safe = self.safe(id, which, (index, part, kept), nodes);
-            (safe < needs.saturating_sub(spare)).then_some(self.shadows[which].1.key)
-        })
-    }
-
-    /// How many of these nodes, which are all that hold this part, the shadow does not count on, or
-    /// hold both. Kept until the next decision unless bookings matter as well.
-    fn safe(
-        &mut self,
-        id: PartId,
-        which: usize,
-        (index, part, kept): (ShapeIndex, Part, Part),
-        nodes: &[NodeIndex],
-    ) -> usize {
-        let known = self.holding.get(&id).map_or(&[][..], |holding| &holding.safe);
-        let is_plain = self.bookings.is_empty();
-        if let Some((_, safe)) = known.iter().find(|(at, _)| *at == which).filter(|_| is_plain) {
-            return *safe;
-        }
-        let (shape, shadow) = (self.shapes.get(index), &self.shadows[which].1);
-        let is_safe = |at: &&NodeIndex| {
-            !shadow.counts_on(**at) || self.holds_both(**at, (shape, part), (shadow, kept))
-        };
-        let safe = nodes.iter().filter(is_safe).count();
-        if let Some(holding) = self.holding.get_mut(&id).filter(|_| is_plain) {
-            holding.safe.push((which, safe));
-        }
-        safe
+        let shadows = self.shadows.iter().map(|(_, shadow)| shadow);
+        let mut later = shadows.filter(|shadow| ends > shadow.at);
+        let delayed = later.find(|shadow| {
+            let Some((kept, spare)) = shadow.part_and_spare() else { return false };
+            let is_safe = |at: &&NodeIndex| {
+                !shadow.counts_on(**at) || self.holds_both(**at, (shape, part), (shadow, kept))
+            };
+            let enough = needs.saturating_sub(spare);
+            nodes.iter().filter(is_safe).take(enough).count() < enough
+        });
+        delayed.map(|shadow| shadow.key)
     }
 
     /// Whether a node may have room for both parts at the planned start, by their sums.

@@ -1,21 +1,22 @@
-//! What jobs without room ask of one node, and the nodes that hold it: what earlier rounds found,
-//! compared with what was freed since. Jobs on any number of nodes share it, so a round asks each
-//! of these nodes once and not for each of thousands of kinds of jobs.
+//! Kinds of jobs that earlier rounds found full, compared with what was freed since.
 
 use super::RoundState;
 use crate::model::cluster::NodeIndex;
 use crate::model::cluster::tally::Takes;
-use crate::model::job::{UNLIMITED, WaitingJob};
-use crate::model::shape::{Placing, Shape};
+use crate::model::job::WaitingJob;
+use crate::model::shape::Shape;
 use crate::model::shape_cache::ShapeIndex;
-use crate::model::snapshot::{CANDIDATES_MAX, Candidates, Full, Snapshot};
-use crate::model::wait_queue::{Kind, KindId, PartId};
+use crate::model::snapshot::{CANDIDATES_MAX, Candidates, Snapshot};
+use crate::model::wait_queue::KindId;
 use crate::place::node_search::NodeSearch;
 use crate::place::node_search::bookings::Bookings;
 use common::id::JobKey;
 use common::policy::queue::Queue;
 use std::collections::BTreeSet;
 use std::rc::Rc;
+
+/// A kind is compared with at most this many freed nodes without a search.
+const LOOKS_MAX: usize = 64;
 
 /// What is known of a job's room without a search.
 #[derive(Debug, Clone)]
@@ -31,19 +32,6 @@ pub(super) enum KnownRoom {
     Kept(Option<JobKey>),
 }
 
-/// The only nodes that may hold a part of a job, ascending.
-#[derive(Debug, Clone)]
-pub(super) struct Holding {
-    pub nodes: Rc<[NodeIndex]>,
-    least: Takes,
-    needs: usize,
-    /// The number of decisions when all of them held it. `None`: some may not.
-    held_at: Option<usize>,
-    /// How many of them a job may take that ends after the start that this shadow, by its index,
-    /// promises, without taking what the shadow counts on. For as many decisions as `held_at`.
-    pub safe: Vec<(usize, usize)>,
-}
-
 impl RoundState<'_> {
     /// What earlier rounds and the nodes freed since show of the room of a job of this kind.
     pub(super) fn known_room(
@@ -52,124 +40,80 @@ impl RoundState<'_> {
         job: &WaitingJob,
         index: ShapeIndex,
     ) -> KnownRoom {
-        let Some(part) = self.snapshot.wait_queue.kind_of(kind).map(|kind| kind.part) else {
-            return KnownRoom::Unknown;
-        };
-        if !self.counts_nodes(job, self.shapes.get(index)) {
-            return KnownRoom::Unknown;
-        }
-        let needs = self.shapes.get(index).nodes().unwrap_or_default().0 as usize;
-        match self.may_hold(part) {
-            None => return KnownRoom::Unknown,
-            Some(holding) if holding.nodes.len() < needs => return KnownRoom::None,
-            Some(_) => {}
-        }
-        let nodes = self.nodes_that_hold(part, job, index);
+        let Some(known) = self.snapshot.full.of(kind) else { return KnownRoom::Unknown };
         let shape = self.shapes.get(index);
-        let each = shape.demand.even_part(shape.nodes().unwrap_or_default(), 0);
-        let is_open = self.bookings.is_empty() && job.reservation.is_none();
-        let (mut has_open, mut has_room) = (false, false);
+        let freed = self.snapshot.full.freed_since(known.since);
+        let is_much = freed.len() > CANDIDATES_MAX.max(self.snapshot.cluster.len() / 4);
+        if is_much || !self.counts_nodes(job, shape) {
+            return KnownRoom::Unknown;
+        }
+        if known.nodes.len() + freed.len() < known.needs {
+            return KnownRoom::None;
+        }
+        let part = shape.demand.even_part(shape.nodes().unwrap_or_default(), 0);
+        let mut nodes = [&known.nodes, freed].concat();
+        nodes.sort_unstable();
+        nodes.dedup();
+        let (mut holding, mut has_open, mut has_room) = (Vec::new(), false, false);
         for side in shape.sides() {
             let search = self.node_search_of(job, shape, side, &[]);
-            let is_there = |at: &&NodeIndex| shape.is_on_side(search.cluster(), **at, side.side);
-            if nodes.iter().filter(is_there).take(needs).count() < needs {
-                continue;
+            let open = NodeSearch { bookings: &Bookings::default(), reservation: None, ..search };
+            let held = nodes.iter().copied().filter(|at| open.holds(*at, part));
+            let from = holding.len();
+            holding.extend(held);
+            let held = &holding[from..];
+            if held.len() >= known.needs {
+                has_open = true;
+                let left = held.iter().filter(|at| search.holds(**at, part));
+                has_room |= left.take(known.needs).count() == known.needs;
             }
-            has_open = true;
-            let left = || nodes.iter().filter(is_there).filter(|at| search.holds(**at, each));
-            has_room |= is_open || left().take(needs).count() == needs;
         }
-        match (has_open, has_room) {
-            (_, true) => match self.delays(part, job, index, &nodes) {
+        holding.sort_unstable();
+        let room = match (has_open, has_room) {
+            (_, true) => match self.delays(job, index, &holding) {
                 Some(delayed) => KnownRoom::Kept(Some(delayed)),
-                None => KnownRoom::Among(nodes),
+                None => KnownRoom::Among(holding.as_slice().into()),
             },
             (true, false) => KnownRoom::Kept(None),
             (false, false) => KnownRoom::None,
-        }
+        };
+        self.remember(kind, (known.needs, known.least), holding);
+        room
     }
 
-    /// Whether no job of this kind has room, or each would delay a planned start, as far as that is
-    /// known without a search. Only for queues that have made all their planned starts.
-    pub fn is_kind_full(&mut self, id: KindId, kind: &Kind, queue: &Queue) -> bool {
+    /// Whether no job of this kind has room, as far as a short look at the freed nodes shows. Only
+    /// for queues that have made all their planned starts.
+    pub fn is_kind_full(&mut self, kind: KindId, queue: &Queue) -> bool {
         if !self.snapshot.is_silent
             || !self.awaiting.is_empty()
             || !self.snapshot.resume_cursor.is_empty()
             || self.asks_others(queue)
             || !self.heads.contains_key(&queue.name)
             || !self.queue_is_done(&queue.name)
-            || self.planned_kinds.contains(&id)
+            || self.planned_kinds.contains(&kind)
         {
             return false;
         }
-        let Some(holding) = self.may_hold(kind.part) else { return false };
-        let needs = kind.nodes().map_or(holding.needs, |nodes| nodes.0 as usize);
-        holding.nodes.len() < needs || self.all_delay(kind, needs)
-    }
-
-    /// Whether even the shortest job of this kind is known to delay a planned start.
-    fn all_delay(&self, kind: &Kind, needs: usize) -> bool {
-        let Some(holding) = self.holding.get(&kind.part) else { return false };
-        if holding.held_at != Some(self.decisions.len()) || !self.bookings.is_empty() {
+        let Some(known) = self.snapshot.full.of(kind) else { return false };
+        let freed = self.snapshot.full.freed_since(known.since);
+        if known.nodes.len() + freed.len() < known.needs {
+            return true;
+        }
+        if known.nodes.len() >= known.needs || freed.len() > LOOKS_MAX {
             return false;
         }
-        let ends = self.ends_by(Some(kind.limit_min()).filter(|limit| *limit < UNLIMITED));
-        holding.safe.iter().any(|(which, safe)| {
-            let shadow = &self.shadows[*which].1;
-            let spare = shadow.part_and_spare().map_or(usize::MAX, |(_, spare)| spare);
-            ends > shadow.at && *safe < needs.saturating_sub(spare)
-        })
-    }
-
-    /// The only nodes that may hold this part. `None`: it is not known.
-    fn may_hold(&mut self, part: PartId) -> Option<&Holding> {
-        if !self.holding.contains_key(&part) {
-            let known = self.snapshot.full.of(part)?;
-            let freed = self.snapshot.full.freed_since(known.since);
-            if freed.len() > CANDIDATES_MAX.max(self.snapshot.cluster.len() / 4) {
-                return None;
-            }
-            let (needs, least) = (known.needs, known.least);
-            let may_hold = |at: &NodeIndex| {
-                let free = self.trial.free(*at);
-                least.resources.fits_in(&free.resources()) && free.milli_sum >= least.milli.0
-            };
-            let all = known.nodes.iter().chain(freed).copied();
-            let mut nodes: Vec<NodeIndex> = all.filter(may_hold).collect();
-            nodes.sort_unstable();
-            nodes.dedup();
-            self.remember(part, (needs, least), (nodes, None));
-        }
-        self.holding.get(&part)
-    }
-
-    /// The nodes that hold a part of this job now, of those that may. What is free only shrinks in
-    /// a round, so they are asked again only after decisions.
-    fn nodes_that_hold(
-        &mut self,
-        part: PartId,
-        job: &WaitingJob,
-        index: ShapeIndex,
-    ) -> Rc<[NodeIndex]> {
-        let now = self.decisions.len();
-        let Some(known) = self.holding.get(&part) else { return Rc::default() };
-        if known.held_at == Some(now) {
-            return known.nodes.clone();
-        }
-        let shape = self.shapes.get(index);
-        let each = shape.demand.even_part(shape.nodes().unwrap_or_default(), 0);
-        let sides = shape.sides();
-        let nothing = Bookings::default();
-        let open = |side: &Placing| NodeSearch {
-            bookings: &nothing,
-            reservation: None,
-            ..self.node_search_of(job, shape, *side, &[])
+        let may_hold = |at: &&NodeIndex| {
+            let free = self.trial.free(**at);
+            known.least.resources.fits_in(&free.resources())
+                && free.milli_sum >= known.least.milli.0
         };
-        let holds = |at: &NodeIndex| sides.iter().any(|side| open(side).holds(*at, each));
-        let nodes: Vec<NodeIndex> = known.nodes.iter().copied().filter(holds).collect();
-        let (needs, least) = (known.needs, known.least);
-        self.remember(part, (needs, least), (nodes, Some(now)));
-        self.holding.get(&part).map(|known| known.nodes.clone()).unwrap_or_default()
+        let nodes: Vec<NodeIndex> =
+            known.nodes.iter().chain(freed).filter(may_hold).copied().collect();
+        let is_full = nodes.len() < known.needs;
+        if is_full {
+            self.remember(kind, (known.needs, known.least), nodes);
+        }
+        is_full
     }
 
     /// Whether jobs of this queue may ask others to give up nodes.
@@ -177,8 +121,8 @@ impl RoundState<'_> {
         queue.preemption.by_priority || (queue.preemption.reclaim && self.snapshot.has_bounds)
     }
 
-    /// Whether there would be room without what is kept for others. Notes the nodes for other kinds
-    /// and for later rounds. `None`: only a search shows that.
+    /// Whether there would be room without what is kept for others. Notes the nodes for later
+    /// rounds. `None`: only a search shows that.
     pub(super) fn has_open_room(
         &mut self,
         kind: KindId,
@@ -190,47 +134,29 @@ impl RoundState<'_> {
             return None;
         }
         let needs = shape.nodes()?.0 as usize;
-        let each = shape.demand.even_part(shape.nodes()?, 0);
+        let part = shape.demand.even_part(shape.nodes()?, 0);
         let most = CANDIDATES_MAX + needs;
         let (mut holding, mut is_open) = (Vec::new(), false);
         let mut least = Takes::default();
         for side in shape.sides() {
             let search = self.node_search_of(job, shape, side, &[]);
             let open = NodeSearch { bookings: &Bookings::default(), reservation: None, ..search };
-            least = open.takes_least(each);
+            least = open.takes_least(part);
             let from = holding.len();
-            holding.extend(open.all_that_hold(each).take(most));
+            holding.extend(open.all_that_hold(part).take(most));
             is_open |= holding.len() - from >= needs;
             if holding.len() >= most {
                 return Some(is_open);
             }
         }
         holding.sort_unstable();
-        if let Some(kind) = self.snapshot.wait_queue.kind_of(kind) {
-            let held_at = Some(self.decisions.len());
-            self.remember(kind.part, (needs, least), (holding, held_at));
-        }
+        self.remember(kind, (needs, least), holding);
         Some(is_open)
     }
 
-    fn remember(
-        &mut self,
-        part: PartId,
-        (needs, least): (usize, Takes),
-        (nodes, held_at): (Vec<NodeIndex>, Option<usize>),
-    ) {
-        let holding = Holding { nodes: nodes.into(), least, needs, held_at, safe: Vec::new() };
-        self.holding.insert(part, holding);
-    }
-
-    /// What the next round needs to know.
-    pub(super) fn what_is_full(&mut self) -> Full {
+    fn remember(&mut self, kind: KindId, (needs, least): (usize, Takes), nodes: Vec<NodeIndex>) {
         let since = self.snapshot.full.log_len();
-        let parts = self.holding.iter().map(|(part, holding)| {
-            let Holding { needs, least, ref nodes, .. } = *holding;
-            (*part, Candidates { needs, least, nodes: nodes.to_vec(), since })
-        });
-        Full { parts: parts.collect(), possible: std::mem::take(&mut self.possible) }
+        self.kinds_full.0.insert(kind, Candidates { needs, least, nodes, since });
     }
 
     /// Whether the job fits exactly if enough nodes hold one and the same part, and nothing is kept

@@ -30,9 +30,9 @@ use crate::model::queues::Queues;
 use crate::model::shape::Placing;
 use crate::model::shape::Shape;
 use crate::model::shape_cache::{RoomIndex, ShapeCache, ShapeIndex};
-use crate::model::snapshot::{PlannedStart, Snapshot};
+use crate::model::snapshot::{Full, PlannedStart, Snapshot};
 use crate::model::usage_accounting::{Claim, QuotaStatus, UsageAccounting};
-use crate::model::wait_queue::{KindId, PartId};
+use crate::model::wait_queue::KindId;
 use crate::model::yardstick::Yardsticks;
 use crate::place::backfill::shadow::Shadow;
 use crate::place::node_search::NodeSearch;
@@ -47,7 +47,6 @@ use common::id::{JobKey, QueueName};
 use common::policy::Placement;
 use common::reason::WaitReason;
 use common::time::{Span, Time};
-use full::Holding;
 use future_claim::FutureClaim;
 pub(crate) use het_placement::Component;
 pub(crate) use leaving::Victim;
@@ -116,10 +115,8 @@ pub(crate) struct RoundState<'a> {
     pub decisions: Vec<Decision>,
     pub next_look: Option<Time>,
     searches: Searches,
-    /// The nodes that hold one node's part of jobs without room, without what is kept for others.
-    holding: BTreeMap<PartId, Holding>,
-    /// Kinds without room that an idle cluster could hold.
-    possible: BTreeSet<KindId>,
+    /// Kinds that have no room, even without what is kept for others.
+    kinds_full: Full,
     /// The quota that promised jobs will need.
     future_claims: Vec<FutureClaim>,
     /// The claims of jobs that start in this round, and when they end.
@@ -162,8 +159,7 @@ impl<'a> RoundState<'a> {
             decisions: Vec::new(),
             next_look: None,
             searches: Searches::new(snapshot, now),
-            holding: BTreeMap::new(),
-            possible: BTreeSet::new(),
+            kinds_full: Full::default(),
             future_claims: Vec::new(),
             started: Vec::new(),
             priced: BTreeMap::new(),
@@ -273,10 +269,10 @@ impl<'a> RoundState<'a> {
             self.look_again(Some(self.now + DROPPED_LOOK));
         }
         Round {
-            full: self.what_is_full(),
             decisions: self.decisions,
             planned_starts: self.planned_starts,
             resume_cursor,
+            full: self.kinds_full,
             searches: Cost(self.trial.searched.get()),
             waits,
             next_look: self.next_look,
