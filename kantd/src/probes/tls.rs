@@ -59,13 +59,13 @@ impl ServerCertVerifier for AnyCertificate {
 /// When it does not agree on TLS.
 pub(super) async fn greet(stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
     static CONNECTOR: OnceLock<Result<TlsConnector, Error>> = OnceLock::new();
-    let connector = CONNECTOR.get_or_init(|| connector()).as_ref();
+    let connector = CONNECTOR.get_or_init(new_connector).as_ref();
     let connector = connector.map_err(|error| io::Error::other(error.clone()))?;
     let name = ServerName::IpAddress(Ipv4Addr::LOCALHOST.into());
     connector.connect(name, stream).await
 }
 
-fn connector() -> Result<TlsConnector, Error> {
+fn new_connector() -> Result<TlsConnector, Error> {
     let provider = Arc::new(ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()?
