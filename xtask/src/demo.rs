@@ -49,16 +49,18 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     let kantctl = cluster.kantctl(person)?;
     print_step("one controller and two nodes are running");
     print!("{}", kantctl.ok(&["nodes"])?);
-    let code = match args.service {
-        true => service::show(&mut cluster, &kantctl).map(|()| 0)?,
-        false => run_training_script(&kantctl)?,
+    let (code, router) = match args.service {
+        true => (0, Some(service::show(&mut cluster, &kantctl)?)),
+        false => (run_training_script(&kantctl)?, None),
     };
     if args.once {
+        drop(router);
         cluster.wind_down()?;
         drop(cluster);
         drop(dir);
         std::process::exit(code);
     }
+    router.into_iter().for_each(|mut router| router.keep());
     keep_running(&mut cluster, dir, person)
 }
 

@@ -3,7 +3,7 @@
 
 use super::print_step;
 use anyhow::{Context as _, ensure};
-use e2e::{Cluster, Kantctl};
+use e2e::{Cluster, Daemon, Kantctl};
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
@@ -25,11 +25,11 @@ struct Counts {
     stop: AtomicBool,
 }
 
-/// Shows the service.
+/// Shows the service. Returns its router.
 ///
 /// # Errors
 /// When a step fails, or a request was not answered.
-pub fn show(cluster: &mut Cluster, kantctl: &Kantctl) -> anyhow::Result<()> {
+pub fn show(cluster: &mut Cluster, kantctl: &Kantctl) -> anyhow::Result<Daemon> {
     // The port is reserved and released; the router binds it a moment later.
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let text = copy_example(kantctl, port)?;
@@ -37,7 +37,7 @@ pub fn show(cluster: &mut Cluster, kantctl: &Kantctl) -> anyhow::Result<()> {
         let text = changes.iter().fold(text.clone(), |text, (from, to)| text.replace(from, to));
         std::fs::write(kantctl.dir().join("serve.toml"), text)
     };
-    let mut router = cluster.start_router("node-1")?;
+    let router = cluster.start_router("node-1")?;
     run(kantctl, &["service", "deploy", "serve.toml", "--wait"])?;
     run(kantctl, &["service", "show", "chat"])?;
     print_step(&format!("three clients ask http://127.0.0.1:{port}/generate all the time"));
@@ -83,9 +83,8 @@ pub fn show(cluster: &mut Cluster, kantctl: &Kantctl) -> anyhow::Result<()> {
         "{answered} requests were answered ({repeated} of them by another replica, because theirs \
          was killed), {failed} were not"
     ));
-    router.keep();
     ensure!(failed == 0, "{failed} requests were not answered");
-    Ok(())
+    Ok(router)
 }
 
 /// Ends the process of the replica that answers, as if it had crashed.
