@@ -6,7 +6,7 @@ mod load;
 mod replica;
 
 pub use load::{requests, requests_in_flight};
-pub use replica::{Fate, ReplicaPlan, replica_plan};
+pub use replica::{Fate, ReplicaPlan, is_never_ready, replica_plan};
 
 use crate::rng::Rng;
 use common::blob::BlobHash;

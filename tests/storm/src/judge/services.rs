@@ -28,11 +28,21 @@ pub struct ServiceJudge {
     left_ms: BTreeMap<AttemptId, u64>,
     /// The endpoints in the last table, if they are ready.
     listed: BTreeSet<AttemptId>,
+    /// Since when no fault has been in effect, in milliseconds.
+    calm_ms: Option<u64>,
     /// Number of replicas that the log started.
     pub started: usize,
 }
 
+/// The time after the last fault in which a leader has taken notice of everything.
+const CALM_AFTER_MS: u64 = 5_000;
+
 impl ServiceJudge {
+    /// Records that no fault is in effect from now on.
+    pub fn note_calm(&mut self, now_ms: u64) {
+        self.calm_ms = self.calm_ms.or(Some(now_ms));
+    }
+
     /// Records that a replica answers requests, or no longer does.
     pub fn answers(&mut self, id: AttemptId, answers: bool) {
         if answers {
@@ -59,7 +69,7 @@ impl ServiceJudge {
     }
 
     /// Checks that a replica whose processes are asked to end left the discovery early enough.
-    pub fn terminated(&mut self, now_ms: u64, id: AttemptId, drain_delay: Span, is_calm: bool) {
+    pub fn terminated(&mut self, now_ms: u64, id: AttemptId, drain_delay: Span) {
         self.answering.remove(&id);
         let Some(left_ms) = self.left_ms.get(&id).copied() else { return };
         if now_ms < left_ms + drain_delay.0 {
@@ -72,6 +82,7 @@ impl ServiceJudge {
             self.complain("drain", text);
         }
         // With faults, a leader may be unable to say so in time.
+        let is_calm = self.calm_ms.is_some_and(|calm_ms| now_ms >= calm_ms + CALM_AFTER_MS);
         if is_calm && !drain_delay.is_zero() && self.listed.contains(&id) {
             self.complain("drain", format!("{id} was terminated while it was listed as ready"));
         }

@@ -127,7 +127,7 @@ impl Step {
     fn terminate(&mut self, id: AttemptId, since: Option<Time>, around: &mut Surroundings<'_>) {
         if let (Some(replica), Some(_)) = (&self.replica, since) {
             let drain = replica.drain_delay();
-            around.services.terminated(around.now_ms, id, drain, around.is_calm);
+            around.services.terminated(around.now_ms, id, drain);
         }
         self.stage = Stage::Stopping(since);
         let in_ms = self.behaviour.stop_ms;

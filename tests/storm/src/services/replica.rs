@@ -57,6 +57,11 @@ pub struct ReplicaPlan {
     pub probe_ms: u64,
 }
 
+/// Whether replicas with this script never answer.
+pub fn is_never_ready(script: &str) -> bool {
+    Kind::parse(script) == Kind::NeverReady
+}
+
 /// The course of an attempt, the same on each call.
 pub fn replica_plan(seed: u64, script: &str, id: AttemptId) -> ReplicaPlan {
     let mut rng = Rng::new(seed, (u64::from(id.key.job.0) << 12) + u64::from(id.attempt.0) + 7);

@@ -67,7 +67,10 @@ impl World {
             }
             self.start_soon(id, 100);
         }
-        self.log.borrow_mut().time.note_calm(self.now_ms);
+        let mut log = self.log.borrow_mut();
+        log.time.note_calm(self.now_ms);
+        log.services.borrow_mut().note_calm(self.now_ms);
+        drop(log);
         for node in 0..self.nodes.len() {
             self.with_node(node, |node, around, _| node.find(None, around));
             self.agenda.add(self.now_ms + 1_000, Event::Kantd(node));

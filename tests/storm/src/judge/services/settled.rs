@@ -2,6 +2,7 @@
 //! nothing is left of one that was stopped.
 
 use super::ServiceJudge;
+use crate::services::is_never_ready;
 use common::id::{Ordinal, Revision, RoleName};
 use common::job::Phase;
 use common::service::{RoleSpec, ServiceEventKind};
@@ -75,7 +76,7 @@ impl ServiceJudge {
             match found {
                 None if has_held(service, &role.name, place) => {}
                 None => return Some(format!("place {place} is empty")),
-                Some(record) if !self.is_ready(record) => {
+                Some(record) if !self.is_ready(record) && !is_left(state, service, role) => {
                     return Some(format!("job {} in place {place} is not ready", record.id));
                 }
                 Some(_) => {}
@@ -91,6 +92,13 @@ impl ServiceJudge {
             element.phase == Phase::Running && self.answering.contains(&id)
         })
     }
+}
+
+/// Whether the role has a program that never gets ready, and no update that could fail for it: it
+/// was deployed while no replica was wanted.
+fn is_left(state: &State, service: &Service, role: &RoleSpec) -> bool {
+    let script = state.blobs().get(&role.script).unwrap_or_default();
+    service.update.is_none() && is_never_ready(&String::from_utf8_lossy(script))
 }
 
 fn is_of(record: &Record, role: &RoleName) -> bool {
