@@ -85,7 +85,10 @@ class Discovery(threading.Thread):
             try:
                 connection = UnixConnection("localhost")
                 connection.request("GET", f"/v1/services/{SERVICE}/endpoints")
-                groups = json.load(connection.getresponse())
+                answer = connection.getresponse()
+                if answer.status != 200:
+                    raise OSError(answer.read().decode())
+                groups = json.load(answer)
                 replicas = {}
                 for group in groups:
                     replicas.setdefault(group["labels"]["kant_role"], []).extend(group["targets"])

@@ -12,7 +12,7 @@ use crate::health::{self, Watched};
 use crate::node_probe::{NodeProbe, NodeProbeError, probe_node};
 use crate::node_runtime::NodeRuntime;
 use crate::notify;
-use crate::probes::{GpuUsage, Prober};
+use crate::probes::{Measuring, Prober};
 use crate::routes::{self, RouterChannels};
 use crate::runner::Executor;
 use crate::session::{NodeInfo, SessionTiming};
@@ -117,8 +117,8 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     };
     let held = steps.status();
     let library = settings.nvml_library.clone();
-    let gpu_usage = GpuUsage::new(Box::new(move || meter::open(library.as_deref())));
-    let prober = Prober::new(steps.clone(), published_replicas, published_loads, gpu_usage);
+    let measuring = Measuring::new(Box::new(move || meter::open(library.as_deref())));
+    let prober = Prober::new(steps.clone(), published_replicas, published_loads, measuring);
     let gpus = parts.info.inventory.gpus.clone();
     let accounting = {
         let (library, period) = (settings.nvml_library.clone(), settings.accounting_period);

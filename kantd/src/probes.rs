@@ -14,7 +14,7 @@ use common::id::AttemptId;
 use common::job::{Probe, ReplicaHealth, ReplicaStatus};
 use common::time::Span;
 use common::wire::node::StepPhase;
-pub use measure::{GpuUsage, ReplicaLoads};
+pub use measure::{Measuring, ReplicaLoads};
 use node::Observed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub struct Prober {
     steps: Steps,
     published: Arc<watch::Sender<ReplicaStatuses>>,
     loads: Arc<watch::Sender<ReplicaLoads>>,
-    gpus: Arc<GpuUsage>,
+    shared: Arc<Measuring>,
     tasks: JoinSet<()>,
     probed: BTreeMap<AttemptId, AbortHandle>,
 }
@@ -46,11 +46,11 @@ impl Prober {
         steps: Steps,
         published: watch::Sender<ReplicaStatuses>,
         loads: watch::Sender<ReplicaLoads>,
-        gpus: GpuUsage,
+        shared: Measuring,
     ) -> Self {
         let (published, loads) = (Arc::new(published), Arc::new(loads));
         let (tasks, probed) = (JoinSet::new(), BTreeMap::new());
-        Self { steps, published, loads, gpus: Arc::new(gpus), tasks, probed }
+        Self { steps, published, loads, shared: Arc::new(shared), tasks, probed }
     }
 
     /// Runs until the sender of the phases is gone.
@@ -79,7 +79,6 @@ impl Prober {
         let over = self.probed.extract_if(.., |id, _| !running.contains_key(id));
         for (id, task) in over {
             task.abort();
-            self.loads.send_if_modified(|all| all.remove(&id).is_some());
             self.published.send_modify(|all| {
                 if suspended.contains(&id) {
                     all.entry(id).and_modify(|one| one.health = ReplicaHealth::NotReady);
@@ -88,6 +87,12 @@ impl Prober {
                 }
             });
         }
+        // A task that was ended may have published after that.
+        self.loads.send_if_modified(|all| {
+            let before = all.len();
+            all.retain(|id, _| running.contains_key(id));
+            all.len() < before
+        });
         for (id, spec) in running {
             if !self.probed.contains_key(id) {
                 let replica = Replica {
@@ -96,7 +101,8 @@ impl Prober {
                     steps: self.steps.clone(),
                     published: Arc::clone(&self.published),
                     loads: Arc::clone(&self.loads),
-                    gpus: Arc::clone(&self.gpus),
+                    shared: Arc::clone(&self.shared),
+                    was_probed: were_probed,
                 };
                 if !were_probed {
                     replica.publish(ReplicaHealth::Starting, None);
@@ -131,7 +137,9 @@ struct Replica {
     steps: Steps,
     published: Arc<watch::Sender<ReplicaStatuses>>,
     loads: Arc<watch::Sender<ReplicaLoads>>,
-    gpus: Arc<GpuUsage>,
+    shared: Arc<Measuring>,
+    /// It was probed before kantd was restarted.
+    was_probed: bool,
 }
 
 impl Replica {
@@ -201,7 +209,8 @@ impl Replica {
 
     /// Publishes whether the replica is ready. It is not before its first success.
     async fn watch_readiness(&self, readiness: &Probe) {
-        let (mut successes, mut failures, mut is_ready) = (0_u32, 0_u32, false);
+        // One that was ready before kantd was restarted stays so until it has failed often enough.
+        let (mut successes, mut failures, mut is_ready) = (0_u32, 0_u32, self.was_probed);
         loop {
             match self.probe(readiness).await {
                 Ok(()) => {

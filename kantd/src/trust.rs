@@ -19,9 +19,9 @@ pub fn check(file: Option<&Path>, settings: &Settings) -> Result<(), TrustError>
         ("health_script", settings.health.script.as_deref()),
         ("container_runtime", settings.containers.runtime.as_deref()),
         ("kantctl", settings.kantctl.as_deref()),
-        // The loader finds a bare name where only root may write.
         ("router_certificate", tls.map(|tls| tls.certificate.as_path())),
         ("router_key", tls.map(|tls| tls.key.as_path())),
+        // The loader finds a bare name where only root may write.
         ("nvml_library", settings.nvml_library.as_deref().filter(|path| path.is_absolute())),
     ];
     let configuration = ("configuration", Some(file.unwrap_or(Path::new(DEFAULT_FILE))));

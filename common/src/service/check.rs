@@ -187,7 +187,7 @@ fn check_metrics(role: &RoleSpec, is_entry: bool) -> Result<(), SpecError> {
         Rule::Fixed => true,
         Rule::Concurrency(_) | Rule::Rps(_) => is_entry,
         Rule::Utilisation(rule) => match rule.metric {
-            Metric::GpuUsage => true,
+            Metric::GpuUsage => role.ask.request.gpus.is_some(),
             Metric::InFlight | Metric::Rps => is_entry,
             Metric::Waiting | Metric::KvUsage | Metric::Ttft | Metric::Itl => false,
         },

@@ -3,6 +3,7 @@
 
 use crate::autoscale::Fraction;
 use crate::id::AttemptId;
+use crate::time::Span;
 use serde::{Deserialize, Serialize};
 
 /// The path from which engines are asked for their metrics, if a role names none.
@@ -12,8 +13,9 @@ pub const METRICS_PATH: &str = "/metrics";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplicaLoad {
     pub id: AttemptId,
-    /// Counts the measurements, so that an equal one is known to be new.
-    pub number: u64,
+    /// When it was made: the time since kantd of its node began to run. It differs for each
+    /// measurement, and unlike the time of arrival says how long a counter has counted.
+    pub measured_at: Span,
     /// `None`: the last question was not answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<EngineLoad>,

@@ -1,6 +1,7 @@
 //! The load of services as a router measures it, for the autoscaler and for drains.
 
 use crate::service::table::EndpointState;
+use crate::time::Span;
 use serde::{Deserialize, Serialize};
 
 /// What `GET /load` of a router answers.
@@ -9,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub struct RouterLoad {
     /// Of the table that the router has applied.
     pub table_version: u64,
+    /// The time since the router began to run, by which its counters are compared.
+    pub uptime: Span,
     /// By name, in ascending order.
     pub services: Vec<ServiceLoad>,
 }

@@ -135,8 +135,7 @@ impl Sample {
     }
 
     /// Whether requests are in flight or held.
-    #[must_use]
-    pub fn is_busy(&self) -> bool {
+    pub(crate) fn is_busy(&self) -> bool {
         !self.held.is_zero() || self.in_flight.is_some_and(|sum| !sum.is_zero())
     }
 

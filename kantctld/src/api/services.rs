@@ -22,6 +22,7 @@ use common::wire::api::{
     ServiceView,
 };
 use lead::services::{self, Names, endpoints, service_view};
+use net::http::StatusCode;
 use query::view::Waits;
 use serde::Serialize;
 use state::service::Service;
@@ -85,13 +86,14 @@ pub async fn explain(
     Path(name): Path<String>,
 ) -> Result<Json<ServiceExplanation>, ApiFailure> {
     let name: ServiceName = name.parse()?;
-    let (local, state, waits) = (local_time(core.now()), core.state.read(), core.last_waits());
+    let (now, state, waits) = (core.now(), core.state.read(), core.last_waits());
     let service = find(&state, &name)?;
     let waits_for = |key: JobKey| waits.get(&key).map(|wait| wait.reason.to_string());
     let (readiness, autoscaler) = (core.readiness.read(), core.autoscaler.read());
     let scaled_by = |role: &RoleName| Some(autoscaler.reason(&name, role)?.to_string());
     let names = Names { user: &user_name, waits_for: &waits_for, scaled_by: &scaled_by };
-    Ok(Json(services::explain(&state, service, &readiness, &autoscaler, &names, local)))
+    let times = (now, local_time(now));
+    Ok(Json(services::explain(&state, service, &readiness, &autoscaler, &names, times)))
 }
 
 /// POST /v1/services
@@ -272,8 +274,14 @@ pub async fn targets(
     Path(name): Path<String>,
 ) -> Result<Json<Vec<TargetGroup>>, ApiFailure> {
     let name: ServiceName = name.parse()?;
-    let state = core.state.read();
-    let found = endpoints(&state, find(&state, &name)?, &core.readiness.read());
+    let (now, state) = (core.now(), core.state.read());
+    let (service, readiness) = (find(&state, &name)?, core.readiness.read());
+    if !readiness.is_complete(&state, &name, now) {
+        let text = format!("not all nodes have reported their replicas of {name} yet");
+        let refusal = net::Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "not_reported", text);
+        return Err(ApiFailure::Http(refusal.hint("ask again in some seconds")));
+    }
+    let found = endpoints(&state, service, &readiness);
     let ready = found.iter().filter(|one| one.health == ReplicaHealth::Ready);
     let groups = ready.flat_map(|endpoint| {
         endpoint.ports.iter().map(|port| TargetGroup {

@@ -152,10 +152,13 @@ impl AsyncWrite for ClientIo {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+        // With TLS, what was written may still wait here.
+        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        self.note_write(cx, flushed)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+        let shut = Pin::new(&mut self.stream).poll_shutdown(cx);
+        self.note_write(cx, shut)
     }
 }

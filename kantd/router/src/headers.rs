@@ -93,9 +93,10 @@ pub fn prepare_request(headers: &mut HeaderMap, way: &Forwarded<'_>) -> HeaderVa
     }
     join_cookies(headers, way.version);
     append_client(headers, way.client);
-    if !headers.contains_key(X_FORWARDED_PROTO) {
-        let protocol = if way.has_tls { "https" } else { "http" };
-        headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static(protocol));
+    if way.has_tls {
+        headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static("https"));
+    } else if !headers.contains_key(X_FORWARDED_PROTO) {
+        headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static("http"));
     }
     headers.append(VIA, HeaderValue::from_static("1.1 kant"));
     let id = match headers.get(X_REQUEST_ID) {

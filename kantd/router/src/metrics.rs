@@ -1,11 +1,13 @@
 //! The metrics of a router as text.
 //! Source: Prometheus, "Exposition formats", text-based format 0.0.4.
 
+use crate::clock;
 use crate::control::Services;
 use crate::service::Service;
 use crate::stats::{BOUNDS_SECONDS, ErrorKind, Histogram, Stats};
 use common::service::load::{EndpointLoad, RouterLoad, ServiceLoad};
 use common::service::table::EndpointState;
+use common::time::Span;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -152,6 +154,7 @@ pub fn load(services: &Services) -> RouterLoad {
     };
     RouterLoad {
         table_version: services.version(),
+        uptime: Span(clock::now_ms()),
         services: services.all().into_iter().map(load_of).collect(),
     }
 }

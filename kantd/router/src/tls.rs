@@ -70,26 +70,29 @@ impl Tls {
         Ok((stream, is_http2))
     }
 
-    /// Reads the certificate again whenever its files change. While they are damaged, the last good
-    /// one stays.
+    /// Reads the certificate again whenever its files change.
     pub async fn follow_files(self: Arc<Self>) {
         let mut before = self.changed_at();
         loop {
             tokio::time::sleep(LOOK).await;
             let now = self.changed_at();
-            if now == before {
-                continue;
+            if now != before {
+                self.read_again();
             }
             before = now;
-            match read(&self.files) {
-                Ok(config) => {
-                    *self.current.write() = Arc::new(config);
-                    tracing::info!(file = %self.files.certificate.display(), "new certificate");
-                }
-                Err(error) => {
-                    let error = common::causes::with_causes(&error);
-                    tracing::error!("{error}; the router goes on with the certificate that it has");
-                }
+        }
+    }
+
+    /// Reads the certificate again. While its files are damaged, the last good one stays.
+    fn read_again(&self) {
+        match read(&self.files) {
+            Ok(config) => {
+                *self.current.write() = Arc::new(config);
+                tracing::info!(file = %self.files.certificate.display(), "new certificate");
+            }
+            Err(error) => {
+                let error = common::causes::with_causes(&error);
+                tracing::error!("{error}; the router goes on with the certificate that it has");
             }
         }
     }
@@ -116,4 +119,33 @@ fn read(files: &TlsFiles) -> Result<ServerConfig, TlsError> {
     let mut config = config.map_err(|source| TlsError::Unfit { certificate, key, source })?;
     config.alpn_protocols = vec![H2.to_vec(), HTTP_1_1.to_vec()];
     Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rcgen::{CertifiedKey, generate_simple_self_signed};
+
+    fn write_certificate(files: &TlsFiles) {
+        let CertifiedKey { cert, signing_key } =
+            generate_simple_self_signed(vec!["test".to_owned()]).unwrap();
+        std::fs::write(&files.key, signing_key.serialize_pem()).unwrap();
+        std::fs::write(&files.certificate, cert.pem()).unwrap();
+    }
+
+    #[test]
+    fn a_damaged_certificate_changes_nothing_and_a_renewed_one_does() {
+        let dir = tempfile::tempdir().unwrap();
+        let of = |name| dir.path().join(name);
+        let files = TlsFiles { certificate: of("router.pem"), key: of("router.key") };
+        write_certificate(&files);
+        let tls = Tls::read(files.clone()).unwrap();
+        let first = tls.current.read().clone();
+        std::fs::write(&files.key, "no key").unwrap();
+        tls.read_again();
+        assert!(Arc::ptr_eq(&first, &tls.current.read()), "the last good one stays");
+        write_certificate(&files);
+        tls.read_again();
+        assert!(!Arc::ptr_eq(&first, &tls.current.read()));
+    }
 }

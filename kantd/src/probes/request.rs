@@ -102,6 +102,19 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn no_replica_is_offered_the_ticket_of_another() {
+        let addr = server(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
+        for _ in 0..3 {
+            let mut stream = tls::greet(TcpStream::connect(addr).await.unwrap()).await.unwrap();
+            stream.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+            // Tickets come before the answer.
+            let _ = stream.read_to_end(&mut Vec::new()).await;
+            let kind = stream.get_ref().1.handshake_kind();
+            assert_eq!(kind, Some(rustls::HandshakeKind::Full));
+        }
+    }
+
+    #[tokio::test]
     async fn a_server_without_tls_fails_the_greeting() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();

@@ -1,6 +1,7 @@
 //! TLS of probes. The certificate of a replica is not checked: the node that runs it probes it on
 //! its own addresses, and certificates name what clients use. Kubernetes does the same.
 
+use rustls::client::Resumption;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
@@ -67,10 +68,13 @@ pub(super) async fn greet(stream: TcpStream) -> io::Result<TlsStream<TcpStream>>
 
 fn new_connector() -> Result<TlsConnector, Error> {
     let provider = Arc::new(ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider.clone())
+    let mut config = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()?
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
         .with_no_client_auth();
+    // All replicas have the name of this host: a ticket of one would be offered to another, which
+    // could reject it.
+    config.resumption = Resumption::disabled();
     Ok(TlsConnector::from(Arc::new(config)))
 }

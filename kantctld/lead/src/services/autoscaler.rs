@@ -21,6 +21,9 @@ use std::collections::BTreeMap;
 /// The time between two decisions.
 pub const DECIDE_EVERY: Span = Span::from_seconds(2);
 
+/// An older sample says nothing about the load now.
+const FRESH: Span = Span::from_seconds(10);
+
 /// What is kept of one role.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Kept {
@@ -74,7 +77,7 @@ impl Autoscaler {
             let moment = Moment { at: now, local };
             let mut decided = self.decide_roles(service, spec, &ready, moment);
             if let Some(ratio) = &spec.ratio {
-                self.keep_ratio(service, ratio, &mut decided, local);
+                self.keep_ratio(service, ratio, &mut decided, moment);
             }
             for Decided { role, wanted, reason, .. } in decided {
                 commands.extend(self.keep(service, role, wanted, reason));
@@ -133,12 +136,14 @@ impl Autoscaler {
         service: &Service,
         ratio: &RatioSpec,
         decided: &mut [Decided<'_>],
-        local: LocalTime,
+        moment: Moment,
     ) {
+        let Moment { at: now, local } = moment;
         let of = |name: &RoleName| {
             let one = decided.iter().find(|one| one.role == name)?;
-            let is_idle = self.sample(&service.name, name).is_some_and(|last| !last.is_busy());
-            let load = if is_idle { Fraction(0) } else { one.reason.measure.load() };
+            let last = self.sample(&service.name, name).filter(|last| is_fresh(last, now));
+            let load =
+                if last.is_some_and(is_idle) { Fraction(0) } else { one.reason.measure.load() };
             Some(autoscale::Role { wanted: one.wanted, load, bounds: one.policy.bounds(local) })
         };
         let (Some(prefill), Some(decode)) = (of(&ratio.prefill), of(&ratio.decode)) else {
@@ -175,6 +180,15 @@ impl Autoscaler {
             reason: Box::new(reason),
         })
     }
+}
+
+fn is_fresh(sample: &Sample, now: Time) -> bool {
+    now.since(sample.at) < FRESH
+}
+
+/// Whether a role is known to have no requests.
+fn is_idle(sample: &Sample) -> bool {
+    sample.held.is_zero() && sample.in_flight.is_some_and(|sum| sum.is_zero())
 }
 
 /// The replicas that get requests, by role.

@@ -6,10 +6,13 @@ use autoscale::Sample;
 use common::autoscale::{LocalTime, Replicas};
 use common::job::Phase;
 use common::service::{RoleSpec, ScaledBy, ServiceEventKind};
-use common::time::Time;
+use common::time::{Span, Time};
 use common::wire::api::{RoleExplanation, RoleView, ServiceExplanation};
 use state::State;
 use state::service::Service;
+
+/// From this age on, a sample's age is shown.
+const OLD: Span = Span::from_seconds(10);
 
 /// Explains a service.
 #[must_use]
@@ -19,13 +22,13 @@ pub fn explain(
     readiness: &super::Readiness,
     autoscaler: &Autoscaler,
     names: &Names<'_>,
-    local: LocalTime,
+    (now, local): (Time, LocalTime),
 ) -> ServiceExplanation {
     let view = service_view(state, service, readiness, names, false);
     let spec = service.spec();
     let roles = view.roles.iter().filter_map(|role| {
         let of = spec?.role(&role.name)?;
-        Some(explain_role(service, of, role, autoscaler, names, local))
+        Some(explain_role(service, of, role, autoscaler, names, (now, local)))
     });
     let roles = roles.collect();
     ServiceExplanation { name: view.name, state: view.state, revision: view.revision, roles }
@@ -37,7 +40,7 @@ fn explain_role(
     role: &RoleView,
     autoscaler: &Autoscaler,
     names: &Names<'_>,
-    local: LocalTime,
+    (now, local): (Time, LocalTime),
 ) -> RoleExplanation {
     let sample = autoscaler.sample(&service.name, &role.name);
     let policy = spec.autoscale.as_ref();
@@ -48,7 +51,8 @@ fn explain_role(
         ready: role.ready,
         set: set_by(service, role, names),
         decision: role.autoscale.clone(),
-        measured: policy.map(|_| sample.map_or_else(|| "nothing yet".to_owned(), measured)),
+        measured: policy
+            .map(|_| sample.map_or_else(|| "nothing yet".to_owned(), |last| measured(last, now))),
         outlook: policy.map(|policy| policy.outlook(Replicas(role.wanted), local)),
         missing: missing(service, role),
     }
@@ -61,7 +65,8 @@ fn set_by(service: &Service, role: &RoleView, names: &Names<'_>) -> (Option<Time
         _ => None,
     });
     match last {
-        None => (None, format!("`min` of role {}", role.name)),
+        None if role.wanted == role.bounds.min => (None, format!("`min` of role {}", role.name)),
+        None => (None, "before the events that are kept".to_owned()),
         Some((at, ScaledBy::Policy(reason))) => (Some(at), format!("by its policy: {reason}")),
         Some((at, ScaledBy::User(uid))) => (Some(at), format!("by user {}", (names.user)(uid.0))),
         Some((at, ScaledBy::Revision(revision))) => {
@@ -103,7 +108,7 @@ fn missing(service: &Service, role: &RoleView) -> Vec<String> {
 }
 
 /// The figures of a sample.
-fn measured(sample: &Sample) -> String {
+fn measured(sample: &Sample, now: Time) -> String {
     let (ready, reporting) = (sample.ready, sample.reporting);
     let parts = [
         sample.in_flight.map(|sum| format!("{sum} requests in flight")),
@@ -118,7 +123,10 @@ fn measured(sample: &Sample) -> String {
         (reporting < ready).then(|| format!("from {reporting} of {ready} replicas")),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    if parts.is_empty() { "no metric is reported".to_owned() } else { parts.join(", ") }
+    let age = now.since(sample.at);
+    let age = if age < OLD { String::new() } else { format!(", {age} ago") };
+    let text = if parts.is_empty() { "no metric is reported".to_owned() } else { parts.join(", ") };
+    text + &age
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! What nodes report of their replicas. It is not in the log: nodes report it again to every new
 //! leader.
 
-use common::id::{AttemptId, NodeName};
-use common::job::{ReplicaHealth, ReplicaStatus};
+use common::id::{AttemptId, NodeName, ServiceName};
+use common::job::{Phase, ReplicaHealth, ReplicaStatus};
 use common::time::{Span, Time};
 use state::State;
 use std::collections::BTreeMap;
@@ -62,6 +62,18 @@ impl Readiness {
     #[must_use]
     pub const fn begun_at(&self) -> Time {
         self.begun_at
+    }
+
+    /// Whether there is a report on each replica of a service that runs, or nodes have had the time
+    /// to send one. Before, the list of those that are ready would be too short.
+    #[must_use]
+    pub fn is_complete(&self, state: &State, service: &ServiceName, now: Time) -> bool {
+        let mut running = state.replicas_of(service).filter_map(|record| {
+            let (index, element) = record.elements.first_key_value()?;
+            let runs = element.phase == Phase::Running;
+            runs.then(|| element.attempt_id(record.key(*index)))
+        });
+        now.since(self.begun_at) >= REPORTS_MAX || running.all(|id| self.get(id).is_some())
     }
 
     /// Forgets the replicas that have ended.

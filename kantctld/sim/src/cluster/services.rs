@@ -160,7 +160,7 @@ impl Cluster {
         self.services.decided_at = Some(now);
         let Services { readiness, autoscaler, loads, .. } = &mut self.services;
         if !loads.is_empty() {
-            autoscaler.report(&router(), router_load(loads), now);
+            autoscaler.report(&router(), router_load(loads, now), now);
         }
         autoscaler.decide(&self.state, readiness, now, LocalTime::utc(now))
     }
@@ -198,13 +198,14 @@ fn router() -> NodeName {
     NodeName::new("router").expect("a name of a node")
 }
 
-fn router_load(loads: &BTreeMap<ServiceName, u64>) -> RouterLoad {
+fn router_load(loads: &BTreeMap<ServiceName, u64>, now: Time) -> RouterLoad {
     let load = |(service, in_flight): (&ServiceName, &u64)| ServiceLoad {
         service: service.to_string(),
         in_flight: *in_flight,
         ..ServiceLoad::default()
     };
-    RouterLoad { table_version: 1, services: loads.iter().map(load).collect() }
+    let services = loads.iter().map(load).collect();
+    RouterLoad { table_version: 1, uptime: now.since(Time(0)), services }
 }
 
 #[cfg(test)]

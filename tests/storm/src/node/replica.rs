@@ -154,12 +154,13 @@ impl Node {
         }
     }
 
-    /// A kantd that has just started probes all replicas, of which it knows only that they run.
+    /// A kantd that has just started probes all replicas, and says nothing of them before.
     pub fn probe_replicas(&mut self, around: &mut Surroundings<'_>) {
-        let Some(kantd) = &mut self.kantd else { return };
+        if self.kantd.is_none() {
+            return;
+        }
         for (id, step) in self.steps.iter().filter(|(_, step)| step.serves()) {
             let Some(replica) = &step.replica else { continue };
-            kantd.note_replica(replica.status(*id, ReplicaHealth::Starting), around);
             let in_ms = replica.plan.probe_ms;
             around.outputs.push(NodeOutput::StepIn(in_ms, *id, StepChange::Probed));
         }

@@ -52,7 +52,7 @@ impl World {
                 }
             };
             let services = node.table.iter().map(load).collect();
-            let load = RouterLoad { table_version: 1, services };
+            let load = RouterLoad { table_version: 1, uptime: Span(now_ms), services };
             if let Some(kantd) = &node.kantd {
                 kantd.send_load(load, around);
             }

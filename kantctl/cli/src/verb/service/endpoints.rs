@@ -64,10 +64,10 @@ struct Group {
 struct Labels {
     #[serde(rename = "kant_role")]
     role: Option<RoleName>,
-    #[serde(rename = "kant_replica")]
-    replica: Option<String>,
     #[serde(rename = "kant_port")]
     port: Option<PortName>,
+    #[serde(rename = "kant_job")]
+    job: Option<String>,
 }
 
 /// Prints or writes the addresses.
@@ -79,6 +79,12 @@ pub async fn run(args: &Endpoints, server: &Server, screen: &Screen) -> Result<u
     loop {
         let text = match text(args, server).await {
             Ok(text) => text,
+            // The addresses of a service that was stopped may soon be those of another one.
+            Err(failure) if args.follow && failure.code() == Some("unknown_service") => {
+                let file = args.output.as_deref().filter(|_| written.is_some());
+                file.map_or(Ok(()), |file| replace(file, &format(args, Vec::new())?))?;
+                return Err(failure);
+            }
             // The routers go on with what they have until a controller answers again.
             Err(failure) if args.follow && written.is_some() => {
                 crate::output::screen::note(&failure.to_string());
@@ -107,6 +113,11 @@ pub async fn run(args: &Endpoints, server: &Server, screen: &Screen) -> Result<u
 async fn text(args: &Endpoints, server: &Server) -> Result<String, Failure> {
     let raw: Value = server.get(&format!("/v1/services/{}/endpoints", args.name)).await?;
     let all: Vec<Value> = serde_json::from_value(raw).context("failed to read the answer")?;
+    format(args, all)
+}
+
+/// The text for these groups of targets.
+fn format(args: &Endpoints, all: Vec<Value>) -> Result<String, Failure> {
     let mut chosen = Vec::new();
     for raw in all {
         let group: Group =
@@ -129,10 +140,11 @@ async fn text(args: &Endpoints, server: &Server) -> Result<String, Failure> {
 fn lines(groups: &[Group], line: impl Fn(&str, &str) -> String) -> String {
     let mut text = String::new();
     for group in groups {
-        let Labels { role, replica, port } = &group.labels;
+        let Labels { role, port, job } = &group.labels;
         let role = role.as_ref().map_or("replica", RoleName::as_str);
         let port = port.as_ref().map_or("port", PortName::as_str);
-        let name = format!("{role}-{}-{port}", replica.as_deref().unwrap_or("0"));
+        // Not the place: during an update two replicas may have the same.
+        let name = format!("{role}-{}-{port}", job.as_deref().unwrap_or("0"));
         for address in &group.targets {
             let _ = writeln!(text, "{}", line(&name, address));
         }
@@ -189,12 +201,14 @@ mod tests {
     use super::*;
 
     fn groups() -> Vec<Group> {
-        let group = |role: &str, replica: u32, address: &str| {
+        // Two replicas of one place, as during an update.
+        let group = |job: u32, address: &str| {
             json!({ "targets": [address], "labels": {
-                "kant_role": role, "kant_replica": replica.to_string(), "kant_port": "http",
+                "kant_role": "worker", "kant_replica": "0", "kant_port": "http",
+                "kant_job": job.to_string(),
             } })
         };
-        let all = json!([group("worker", 0, "10.0.0.1:20001"), group("worker", 1, "gpu7:20002")]);
+        let all = json!([group(17, "10.0.0.1:20001"), group(18, "gpu7:20002")]);
         serde_json::from_value(all).unwrap()
     }
 
@@ -202,7 +216,7 @@ mod tests {
     fn each_format_has_all_addresses() {
         let name: ServiceName = "chat".parse().unwrap();
         let servers = lines(&groups(), |name, address| format!("server {name} {address}"));
-        let expected = "server worker-0-http 10.0.0.1:20001\nserver worker-1-http gpu7:20002\n";
+        let expected = "server worker-17-http 10.0.0.1:20001\nserver worker-18-http gpu7:20002\n";
         assert_eq!(servers, expected);
         let traefik = traefik(&name, &groups());
         let servers = &traefik["http"]["services"]["chat"]["loadBalancer"]["servers"];

@@ -71,9 +71,10 @@ impl Reports {
         let before = self.routers.remove(node);
         let rate = |service: &ServiceLoad| {
             let before = before.as_ref()?;
+            let span = later(before.load.uptime, load.uptime)?;
             let last = before.load.services.iter().find(|one| one.service == service.service)?;
             let more = service.requests.saturating_sub(last.requests);
-            Some((service.service.clone(), per_second(more, now.since(before.at))))
+            Some((service.service.clone(), per_second(more, span)))
         };
         let rates = load.services.iter().filter_map(rate).collect();
         let is_holding = load.services.iter().any(|service| service.held > 0);
@@ -81,11 +82,14 @@ impl Reports {
         is_holding
     }
 
-    /// Takes the measurements of a node.
+    /// Takes the measurements of a node. One that is sent again, after a new connection, is known.
     pub fn replicas(&mut self, loads: Vec<ReplicaLoad>, now: Time) {
         for load in loads {
             let before = self.replicas.get(&load.id);
-            let since = before.map_or_else(Since::default, |before| Since::of(before, &load, now));
+            if before.is_some_and(|before| before.load == load) {
+                continue;
+            }
+            let since = before.map_or_else(Since::default, |before| Since::of(&before.load, &load));
             self.replicas.insert(load.id, ReplicaReport { at: now, load, since });
         }
     }
@@ -198,21 +202,27 @@ fn kv_load(engine: &EngineLoad) -> Option<KvLoad> {
 }
 
 impl Since {
-    fn of(before: &ReplicaReport, load: &ReplicaLoad, now: Time) -> Self {
-        let (Some(last), Some(engine)) = (before.load.engine, load.engine) else {
+    fn of(before: &ReplicaLoad, load: &ReplicaLoad) -> Self {
+        let span = later(before.measured_at, load.measured_at);
+        let (Some(span), Some(last), Some(engine)) = (span, before.engine, load.engine) else {
             return Self::default();
         };
         let since = |now: Option<Summary>, before: Option<Summary>| now?.since(before?);
-        let ttft = since(engine.ttft, last.ttft);
-        let answers = engine.ttft.and(last.ttft).map(|_| ttft.map_or(0, |ttft| ttft.count));
+        let answers = engine.ttft.zip(last.ttft);
+        let answers = answers.and_then(|(now, before)| now.count.checked_sub(before.count));
         Self {
-            rate: answers.map(|count| per_second(count, now.since(before.at))),
-            ttft,
+            rate: answers.map(|count| per_second(count, span)),
+            ttft: since(engine.ttft, last.ttft),
             itl: since(engine.itl, last.itl),
             tokens_in: since(engine.tokens_in, last.tokens_in),
             tokens_out: since(engine.tokens_out, last.tokens_out),
         }
     }
+}
+
+/// The time between two measurements of one process. `None`: it was started again.
+fn later(before: Span, now: Span) -> Option<Span> {
+    now.0.checked_sub(before.0).filter(|span| *span > 0).map(Span)
 }
 
 /// Whether a policy decides by the requests that routers see.

@@ -23,7 +23,7 @@ fn deployed() -> House {
 fn load(in_flight: u64, held: u64) -> RouterLoad {
     let (service, requests) = ("chat".to_owned(), in_flight);
     let load = ServiceLoad { service, in_flight, held, requests, endpoints: Vec::new() };
-    RouterLoad { table_version: 1, services: vec![load] }
+    RouterLoad { services: vec![load], ..RouterLoad::default() }
 }
 
 /// The wanted replicas after this long under this load.

@@ -28,7 +28,7 @@ fn explained(house: &House, autoscaler: &Autoscaler) -> RoleExplanation {
         scaled_by: &scaled_by,
     };
     let (readiness, local) = (super::super::Readiness::default(), LocalTime::utc(house.now));
-    let all = explain(&house.state, service, &readiness, autoscaler, &names, local);
+    let all = explain(&house.state, service, &readiness, autoscaler, &names, (house.now, local));
     all.roles.into_iter().next().unwrap()
 }
 
@@ -62,7 +62,7 @@ fn it_shows_the_load_and_what_would_change_the_number() {
     assert_eq!(explained(&house, &autoscaler).measured.as_deref(), Some("nothing yet"));
     let service =
         ServiceLoad { service: "chat".to_owned(), in_flight: 3, held: 3, ..ServiceLoad::default() };
-    let load = RouterLoad { table_version: 1, services: vec![service] };
+    let load = RouterLoad { services: vec![service], ..RouterLoad::default() };
     autoscaler.report(&NodeName::new("g1").unwrap(), load, house.now);
     let (readiness, local) = (super::super::Readiness::default(), LocalTime::utc(house.now));
     for command in autoscaler.decide(&house.state, &readiness, house.now, local) {

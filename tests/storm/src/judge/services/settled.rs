@@ -44,7 +44,7 @@ impl ServiceJudge {
         if let Some(record) = all.find(|record| !awaits_promotion && !has_role(record)) {
             return Some(format!("job {} is of a role that is gone", record.id));
         }
-        let is_held = service.events.iter().any(|event| is_held(&event.kind));
+        let is_held = current_events(service).any(is_held);
         if service.update.is_some() && !awaits_promotion && !is_held {
             return Some("its update is not complete".to_owned());
         }
@@ -120,10 +120,24 @@ fn is_new(service: &Service, record: &Record) -> bool {
     text(replica.revision).is_some() && text(replica.revision) == text(service.current)
 }
 
-fn says_why_paused(service: &Service) -> bool {
-    service.events.iter().any(|event| {
+/// The events since the last deployment, rollback or resumption.
+fn current_events(service: &Service) -> impl Iterator<Item = &ServiceEventKind> {
+    let begins = |kind: &ServiceEventKind| {
         matches!(
-            event.kind,
+            kind,
+            ServiceEventKind::Deployed { .. }
+                | ServiceEventKind::RolledBack { .. }
+                | ServiceEventKind::Resumed { .. }
+        )
+    };
+    let kinds = service.events.iter().map(|event| &event.kind).rev();
+    kinds.take_while(move |kind| !begins(kind))
+}
+
+fn says_why_paused(service: &Service) -> bool {
+    current_events(service).any(|kind| {
+        matches!(
+            kind,
             ServiceEventKind::Paused { .. }
                 | ServiceEventKind::UpdateFailed { reverts_to: None, .. }
         )
@@ -135,7 +149,7 @@ const fn is_held(kind: &ServiceEventKind) -> bool {
 }
 
 fn has_held(service: &Service, of: &RoleName, place: Ordinal) -> bool {
-    service.events.iter().any(|event| match &event.kind {
+    current_events(service).any(|kind| match kind {
         ServiceEventKind::ReplicaHeld { role, ordinal, .. } => role == of && *ordinal == place,
         _ => false,
     })

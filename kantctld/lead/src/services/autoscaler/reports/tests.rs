@@ -19,8 +19,9 @@ fn engine(running: u64, waiting: u64, answers: u64) -> EngineLoad {
     }
 }
 
-fn measured(job: u32, number: u64, engine: Option<EngineLoad>) -> ReplicaLoad {
-    ReplicaLoad { id: id(job), number, engine, gpu_usage: None }
+fn measured(job: u32, seconds: u64, engine: Option<EngineLoad>) -> ReplicaLoad {
+    let measured_at = Span::from_seconds(seconds);
+    ReplicaLoad { id: id(job), measured_at, engine, gpu_usage: None }
 }
 
 fn policy(rule: Rule) -> Policy {
@@ -30,7 +31,7 @@ fn policy(rule: Rule) -> Policy {
 fn at_router(in_flight: u64, held: u64) -> RouterLoad {
     let (service, requests) = ("chat".to_owned(), in_flight);
     let load = ServiceLoad { service, in_flight, held, requests, endpoints: Vec::new() };
-    RouterLoad { table_version: 1, services: vec![load] }
+    RouterLoad { table_version: 1, uptime: Span(0), services: vec![load] }
 }
 
 fn sample(reports: &Reports, rule: Rule, is_entry: bool, ready: &[AttemptId]) -> Option<Sample> {
@@ -44,14 +45,16 @@ fn engines_are_summed_and_means_are_of_what_happened_between_two_measurements() 
     let mut reports = Reports::default();
     let first = vec![measured(1, 1, Some(engine(1, 0, 10))), measured(2, 1, None)];
     reports.replicas(first, Time(2000));
-    let second = vec![measured(1, 2, Some(engine(4, 2, 16))), measured(2, 2, None)];
+    let second = vec![measured(1, 3, Some(engine(4, 2, 16))), measured(2, 3, None)];
+    reports.replicas(second.clone(), Time(2001));
+    // After a new connection.
     reports.replicas(second, Time(4000));
     let queue = Rule::Queue(Queue::default());
     let sample = sample(&reports, queue, true, &[id(1), id(2)]).unwrap();
     assert_eq!((sample.ready, sample.reporting), (Replicas(2), Replicas(1)));
     assert_eq!(sample.in_flight, Some(Requests::whole(6)));
     assert_eq!(sample.waiting, Some(Requests::whole(2)));
-    assert_eq!(sample.rate, Some(RequestRate::whole(3)), "6 answers in 2 s");
+    assert_eq!(sample.rate, Some(RequestRate::whole(3)), "6 answers in 2 s, whenever they arrived");
     assert_eq!(sample.ttft, Some(Latency::whole(20)));
     assert_eq!(sample.freeness, Some(Freeness::whole(100)), "500 tokens are free, 5 requests");
 }
@@ -60,9 +63,9 @@ fn engines_are_summed_and_means_are_of_what_happened_between_two_measurements() 
 fn an_engine_that_was_started_again_has_no_rate_for_once() {
     let mut reports = Reports::default();
     reports.replicas(vec![measured(1, 1, Some(engine(1, 0, 10)))], Time(2000));
-    reports.replicas(vec![measured(1, 1, Some(engine(1, 0, 3)))], Time(4000));
+    reports.replicas(vec![measured(1, 3, Some(engine(1, 0, 3)))], Time(4000));
     let sample = sample(&reports, Rule::Queue(Queue::default()), false, &[id(1)]).unwrap();
-    assert_eq!((sample.rate, sample.ttft), (Some(RequestRate(0)), None));
+    assert_eq!((sample.rate, sample.ttft), (None, None));
 }
 
 #[test]
