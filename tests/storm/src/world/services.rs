@@ -10,6 +10,7 @@ use crate::work::Action;
 use common::id::{ControllerId, Uid};
 use common::service::load::{RouterLoad, ServiceLoad};
 use common::service::table::EndpointState;
+use common::time::Span;
 use common::wire::node::RouteOrder;
 use state::{Actor, Command, ServiceAction, State};
 
