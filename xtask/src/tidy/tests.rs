@@ -163,8 +163,7 @@ fn a_cycle_among_the_modules_of_a_crate_is_found() {
 
 #[test]
 fn a_map_that_lies_is_found() {
-    let lie = |text: &str| {
-        text.replace("| sim | common, engine, autoscale, state, query, trace |", "| sim | common |")
-    };
+    let arrows = "| sim | common, engine, autoscale, state, query, lead, trace |";
+    let lie = |text: &str| text.replace(arrows, "| sim | common |");
     assert!(!changed("docs/ARCHITECTURE.md", lie).is_empty());
 }
