@@ -51,7 +51,7 @@ fn decode_grows_with_the_load_of_its_engines_and_prefill_keeps_the_ratio() -> an
     let scaled = events.lines().find(|event| event.contains(decode)).unwrap_or_default();
     let reasons = ["waiting for each replica, above 0.5", "% full, above 60 %"];
     assert!(reasons.iter().any(|reason| scaled.contains(reason)), "{events}");
-    let ratio = "1 replica; 2 replicas for the ratio to the other role";
+    let ratio = "2 replicas for the ratio to the other role";
     assert!(events.contains(ratio), "{events}");
     let explained: ServiceExplanation = kantctl.json(&["service", "explain", "pd"])?;
     let decode = &explained.roles[2];
