@@ -68,12 +68,17 @@ impl Readiness {
     /// to send one. Before, the list of those that are ready would be too short.
     #[must_use]
     pub fn is_complete(&self, state: &State, service: &ServiceName, now: Time) -> bool {
+        now.since(self.begun_at) >= REPORTS_MAX || self.has_all(state, service)
+    }
+
+    /// Whether there is a report on each replica of a service that runs.
+    pub(super) fn has_all(&self, state: &State, service: &ServiceName) -> bool {
         let mut running = state.replicas_of(service).filter_map(|record| {
             let (index, element) = record.elements.first_key_value()?;
             let runs = element.phase == Phase::Running;
             runs.then(|| element.attempt_id(record.key(*index)))
         });
-        now.since(self.begun_at) >= REPORTS_MAX || running.all(|id| self.get(id).is_some())
+        running.all(|id| self.get(id).is_some())
     }
 
     /// Forgets the replicas that have ended.

@@ -2,7 +2,7 @@
 
 use super::endpoints::{EndpointNow, endpoints};
 use super::readiness::Readiness;
-use common::job::{Phase, ReplicaHealth};
+use common::job::ReplicaHealth;
 use common::service::table::EndpointState;
 use common::wire::node::{EndpointOrder, RouteOrder};
 use state::State;
@@ -19,14 +19,8 @@ pub struct Routes {
 #[must_use]
 pub fn routes(state: &State, readiness: &Readiness) -> Routes {
     let orders = state.services().filter_map(|service| route(state, service, readiness));
-    let with_port = state.services().filter(|one| one.spec().is_some_and(|s| s.port.is_some()));
-    let mut running =
-        with_port.flat_map(|service| state.replicas_of(&service.name)).filter_map(|record| {
-            let (index, element) = record.elements.first_key_value()?;
-            let runs = element.phase == Phase::Running;
-            runs.then(|| element.attempt_id(record.key(*index)))
-        });
-    let is_complete = running.all(|id| readiness.get(id).is_some());
+    let mut with_port = state.services().filter(|one| one.spec().is_some_and(|s| s.port.is_some()));
+    let is_complete = with_port.all(|service| readiness.has_all(state, &service.name));
     Routes { orders: orders.collect(), is_complete }
 }
 

@@ -243,7 +243,7 @@ fn whole(requests: u64) -> Requests {
     Requests::whole(u32::try_from(requests).unwrap_or(u32::MAX))
 }
 
-fn count(replicas: usize) -> common::autoscale::Replicas {
+fn count(replicas: usize) -> Replicas {
     Replicas(u32::try_from(replicas).unwrap_or(u32::MAX))
 }
 
