@@ -149,13 +149,14 @@ impl<'s, 'a> Search<'s, 'a> {
         let mut is_whole = true;
         for ((job, shape), has) in own.chain(again) {
             let found = self.state.find(job, shape, &[]);
-            // A job that moves gets as much as it has now.
+            // A job that moves gets as much as it has now, on no more nodes.
             let cluster = &self.state.snapshot.cluster;
             let is_enough = |placed: &Placed| {
                 let gets = placed.shares.iter().map(|(_, share)| held(cluster, [share]));
                 let gets = gets.fold(Amount::default(), |sum, one| sum.plus(&one));
                 has.is_none_or(|job: &RunningJob| {
-                    held(cluster, job.allocation.shares()).is_within(&gets)
+                    let has = job.allocation.shares();
+                    placed.shares.len() <= has.len() && held(cluster, has).is_within(&gets)
                 })
             };
             let Some((layout, placed)) = found.filter(|(_, placed)| is_enough(placed)) else {

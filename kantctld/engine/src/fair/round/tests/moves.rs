@@ -137,7 +137,7 @@ fn a_gang_moves_whole() {
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].starts_with("1 for 4 to ") && told[0].contains('c'), "{told:?}");
     let told = world.at(2).gone(1).round();
-    assert!(told.len() == 2 && told[0].starts_with("4 on ") && told[0].contains('d'), "{told:?}");
+    assert!(told.len() == 2 && told[0].starts_with("4 on "), "{told:?}");
 }
 
 #[test]
