@@ -95,7 +95,9 @@ impl<'a> FairRound<'a> {
                 self.state.waits.tell_class(turn.class, reason);
                 return line.drop_class(&self.accounts, turn);
             }
-            Err(Lack::Room) if self.awaits_others(placing, &gang) => {}
+            Err(Lack::Room) if self.awaits_others(placing, &gang) => {
+                self.extra.entry(turn.queue).or_default().push(gang.asks);
+            }
             Err(Lack::Room) => {
                 return self.lacks(line, &gang, Lacking { turn: *turn, shape, excess: None });
             }

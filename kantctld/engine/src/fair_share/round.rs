@@ -29,7 +29,8 @@ pub(super) struct FairRound<'a> {
     pub lacking: BTreeMap<ClassId, Lacking<'a>>,
     /// Those of which no further job was tried.
     pub dropped: BTreeSet<ClassId>,
-    /// What jobs that started in this round hold beyond their minimum, by queue.
+    /// What jobs that started in this round hold beyond their minimum, and what jobs get that wait
+    /// for others to leave, by queue. No running job is stopped because its queue has that.
     pub extra: BTreeMap<QueueAt, Vec<Amount>>,
     /// How many more jobs may move.
     pub moves_left: u32,
