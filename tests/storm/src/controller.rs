@@ -13,6 +13,7 @@ use crate::message::{AskId, Input, LinkId, Output, Ticket};
 use crate::mutants::Mutant;
 use crate::requests::Requests;
 use crate::settle::settle;
+use crate::steady::Steady;
 use common::id::{ClusterId, ControllerId};
 use common::time::{Span, Time};
 use common::wire::node::{FromNode, ToNode};
@@ -80,6 +81,7 @@ impl Process {
         bootstrap: &Bootstrap,
         disk: StormDisk,
         life: u64,
+        at_start: Clocks,
         config: &ClusterConfig,
     ) -> Result<Self, LogError> {
         let opening = ReplicaConfig {
@@ -95,7 +97,8 @@ impl Process {
                 memory_bytes: SEGMENT_BYTES / 8,
             },
         };
-        let machine = SimMachine::new(id, config.judge.clone(), config.mutant);
+        let clock = Steady::new(at_start.wall, at_start.now_ms, config.mutant);
+        let machine = SimMachine::new(id, clock, config.judge.clone(), config.mutant);
         let replica = Replica::open(disk, &opening, machine)?;
         let (outputs, again) = (Vec::new(), Vec::new());
         let (lead, saved, watch, parts) = (None, None, None, BTreeMap::new());

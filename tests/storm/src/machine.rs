@@ -36,11 +36,15 @@ pub struct SimMachine {
 
 impl SimMachine {
     /// A machine with an empty state.
-    pub fn new(me: ControllerId, judge: Rc<RefCell<LogJudge>>, mutant: Option<Mutant>) -> Self {
-        let is_credulous = mutant == Some(Mutant::BelieveWall);
+    pub fn new(
+        me: ControllerId,
+        clock: Steady,
+        judge: Rc<RefCell<LogJudge>>,
+        mutant: Option<Mutant>,
+    ) -> Self {
         Self {
             state: State::default(),
-            clock: Steady::new(is_credulous),
+            clock,
             applied: Vec::new(),
             is_restored: false,
             leading: false,
