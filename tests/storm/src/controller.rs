@@ -202,7 +202,7 @@ impl Process {
         if now_ms >= self.clock_due_ms {
             self.clock_due_ms = now_ms + CLOCK_PERIOD_MS;
             let leads = self.replica.leads();
-            let shown = self.replica.machine_mut().clock.shown(leads);
+            let shown = self.replica.machine_mut().shown(leads);
             self.outputs.push(Output::Clock(shown));
         }
     }

@@ -58,7 +58,7 @@ impl World {
         }
         host.life += 1;
         let life = host.life;
-        self.log.borrow_mut().time.note_start(self.now_ms, host.skew_ms);
+        self.log.borrow_mut().time.note_start(self.now_ms, id, host.skew_ms);
         let (disk, clocks) = (host.disk.clone(), host.clocks(self.now_ms));
         let started = Process::start(id, &host.bootstrap, disk, life, clocks, &self.config);
         match started {
