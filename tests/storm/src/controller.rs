@@ -142,7 +142,6 @@ impl Process {
         inputs: Vec<Input>,
         config: &ClusterConfig,
     ) -> (Vec<Output>, Vec<Input>, Result<(), LogError>) {
-        let leads = self.replica.leads();
         self.replica.machine_mut().clock.set(clocks.wall, clocks.now_ms);
         let (mut requests, mut reads) = (Requests::default(), Vec::new());
         let (mut is_ticked, mut received) = (false, Ok(()));
@@ -158,6 +157,7 @@ impl Process {
                     self.replica.note_snapshot_carried(id, arrived);
                 }
                 Input::Clock(from, clock) => {
+                    let leads = self.replica.leader() == Some(from);
                     self.replica.machine_mut().clock.on_reading(from, clock, leads);
                 }
                 Input::Ask(id, body) => self.ask(id, body, config, &mut requests, &mut reads),

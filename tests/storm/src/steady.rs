@@ -54,10 +54,10 @@ impl Steady {
         PeerClock { wall: self.wall, cluster: leads.then(|| self.now()) }
     }
 
-    /// Handles the clock readings of another controller.
+    /// Handles the clock readings of another controller, which may be the leader.
     pub fn on_reading(&mut self, from: ControllerId, clock: PeerClock, leads: bool) {
         self.clock.hear(from, clock.wall, self.uptime);
-        if let Some(cluster) = clock.cluster.filter(|_| !leads) {
+        if let Some(cluster) = clock.cluster.filter(|_| leads) {
             self.clock.follow(cluster, self.uptime);
         }
     }
