@@ -15,10 +15,11 @@ pub struct SteadyClock {
 }
 
 impl SteadyClock {
-    /// `wall` is [`wall_clock`] except in tests.
+    /// Reads the clocks. `wall` is [`wall_clock`] except in tests.
     #[must_use]
     pub fn new(wall: fn() -> Time) -> Self {
-        Self { wall, clock: Mutex::default() }
+        let clock = ClusterClock::new(Reading { wall: wall(), uptime: uptime() });
+        Self { wall, clock: Mutex::new(clock) }
     }
 
     /// What this host's wall clock shows, believed or not.
@@ -36,8 +37,8 @@ impl SteadyClock {
         match (did_doubt, clock.doubts()) {
             (false, true) => tracing::warn!(
                 "this host's clock shows {wall}, but by the time elapsed it should be {now}: it is \
-                 not used until another controller's clock agrees or, with a single controller, \
-                 until it has shown this for a minute. Correct NTP on this host"
+                 not used until most controllers' clocks agree with it or, with a single \
+                 controller, until it has shown this for a minute. Correct NTP on this host"
             ),
             (true, false) => tracing::info!("this host's clock is used again: it shows {wall}"),
             _ => {}

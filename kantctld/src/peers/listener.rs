@@ -118,9 +118,9 @@ async fn receive_messages<M: ThreadMachine>(
 /// Notes another controller's clock.
 fn note_clock<M: ThreadMachine>(peers: &Peers<M>, from: ControllerId, clock: PeerClock) {
     peers.clock.hear(from, clock.wall);
-    // A leader keeps its own time, even if an earlier leader still sends its own.
-    let leads = peers.log.status().borrow().leads;
-    if let Some(cluster) = clock.cluster.filter(|_| !leads) {
+    // An earlier leader may still send its time, which was perhaps wrong while it was cut off.
+    let leader = peers.log.status().borrow().leader;
+    if let Some(cluster) = clock.cluster.filter(|_| leader == Some(from)) {
         peers.clock.follow(cluster);
     }
 }

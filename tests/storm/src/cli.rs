@@ -12,8 +12,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// At most this number of failed seeds is shown.
-const SHOWN_MAX: usize = 5;
+/// At most this number of failed seeds is shown with a command that replays it; of the others only
+/// the first complaint.
+const REPLAYED_MAX: usize = 5;
 /// Number of last lines shown of a failed seed's story.
 const LINES_SHOWN: usize = 40;
 
@@ -77,8 +78,8 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
     }
     let (failed, totals) = run_series(args, &series, jobs);
     let count = args.seeds.end - args.seeds.start;
-    for (place, (seed, verdict)) in failed.iter().take(SHOWN_MAX).enumerate() {
-        show(args, &series, *seed, verdict, place == 0);
+    for (place, (seed, verdict)) in failed.iter().enumerate() {
+        show(args, &series, *seed, verdict, place);
     }
     let Totals { lasted_ms, acknowledged, replicas } = totals;
     eprintln!(
@@ -125,9 +126,14 @@ fn run_series(args: &Args, series: &Series, jobs: usize) -> (Vec<(u64, Verdict)>
     (failed, totals)
 }
 
-fn show(args: &Args, series: &Series, seed: u64, verdict: &Verdict, in_full: bool) {
+/// Shows a failed seed, the first one in full. `place` is its place among all failed seeds.
+fn show(args: &Args, series: &Series, seed: u64, verdict: &Verdict, place: usize) {
     let Some(first) = verdict.complaints.first() else { return };
     println!("seed {seed}: {}: {}", first.judge, first.text);
+    if place >= REPLAYED_MAX {
+        return;
+    }
+    let in_full = place == 0;
     let cuts = if in_full { shrink(series, seed, first.judge) } else { series.cuts.clone() };
     if in_full {
         let smaller = Series { cuts: cuts.clone(), ..series.clone() };

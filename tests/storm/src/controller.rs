@@ -13,6 +13,7 @@ use crate::message::{AskId, Input, LinkId, Output, Ticket};
 use crate::mutants::Mutant;
 use crate::requests::Requests;
 use crate::settle::settle;
+use crate::steady::Steady;
 use common::id::{ClusterId, ControllerId};
 use common::time::{Span, Time};
 use common::wire::node::{FromNode, ToNode};
@@ -80,6 +81,7 @@ impl Process {
         bootstrap: &Bootstrap,
         disk: StormDisk,
         life: u64,
+        at_start: Clocks,
         config: &ClusterConfig,
     ) -> Result<Self, LogError> {
         let opening = ReplicaConfig {
@@ -95,7 +97,8 @@ impl Process {
                 memory_bytes: SEGMENT_BYTES / 8,
             },
         };
-        let machine = SimMachine::new(id, config.judge.clone(), config.mutant);
+        let clock = Steady::new(at_start.wall, at_start.now_ms, config.mutant);
+        let machine = SimMachine::new(id, clock, config.judge.clone(), config.mutant);
         let replica = Replica::open(disk, &opening, machine)?;
         let (outputs, again) = (Vec::new(), Vec::new());
         let (lead, saved, watch, parts) = (None, None, None, BTreeMap::new());
@@ -139,7 +142,6 @@ impl Process {
         inputs: Vec<Input>,
         config: &ClusterConfig,
     ) -> (Vec<Output>, Vec<Input>, Result<(), LogError>) {
-        let leads = self.replica.leads();
         self.replica.machine_mut().clock.set(clocks.wall, clocks.now_ms);
         let (mut requests, mut reads) = (Requests::default(), Vec::new());
         let (mut is_ticked, mut received) = (false, Ok(()));
@@ -155,6 +157,7 @@ impl Process {
                     self.replica.note_snapshot_carried(id, arrived);
                 }
                 Input::Clock(from, clock) => {
+                    let leads = self.replica.leader() == Some(from);
                     self.replica.machine_mut().clock.on_reading(from, clock, leads);
                 }
                 Input::Ask(id, body) => self.ask(id, body, config, &mut requests, &mut reads),
@@ -199,7 +202,7 @@ impl Process {
         if now_ms >= self.clock_due_ms {
             self.clock_due_ms = now_ms + CLOCK_PERIOD_MS;
             let leads = self.replica.leads();
-            let shown = self.replica.machine_mut().clock.shown(leads);
+            let shown = self.replica.machine_mut().shown(leads);
             self.outputs.push(Output::Clock(shown));
         }
     }

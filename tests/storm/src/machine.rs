@@ -8,6 +8,7 @@ use crate::steady::Steady;
 use common::id::{ControllerId, LogIndex, RequestKey};
 use common::job::EndCause;
 use common::wire::node::{StepPhase, StepStatus};
+use common::wire::peer::PeerClock;
 use replica::Machine;
 use state::{Command, Event, Stamped, State};
 use std::cell::RefCell;
@@ -36,11 +37,15 @@ pub struct SimMachine {
 
 impl SimMachine {
     /// A machine with an empty state.
-    pub fn new(me: ControllerId, judge: Rc<RefCell<LogJudge>>, mutant: Option<Mutant>) -> Self {
-        let is_credulous = mutant == Some(Mutant::BelieveWall);
+    pub fn new(
+        me: ControllerId,
+        clock: Steady,
+        judge: Rc<RefCell<LogJudge>>,
+        mutant: Option<Mutant>,
+    ) -> Self {
         Self {
             state: State::default(),
-            clock: Steady::new(is_credulous),
+            clock,
             applied: Vec::new(),
             is_restored: false,
             leading: false,
@@ -176,6 +181,16 @@ impl Machine for SimMachine {
 }
 
 impl SimMachine {
+    /// The clock readings that other controllers receive. Followers take the leader's time over.
+    pub fn shown(&mut self, leads: bool) -> PeerClock {
+        let shown = self.clock.shown(leads);
+        if let Some(cluster) = shown.cluster {
+            let now_ms = self.clock.uptime_ms();
+            self.judge.borrow_mut().time.note_given(now_ms, self.me, cluster);
+        }
+        shown
+    }
+
     /// For a mutant: replaces job ids in answers by numbers that this controller counts from
     /// its start.
     fn count_ids(&mut self, answers: &mut [Vec<Event>]) {

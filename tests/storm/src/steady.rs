@@ -1,6 +1,7 @@
 //! A controller's clock in virtual time: the daemon's own clock, over a wall clock that faults may
 //! set and the clock readings of other controllers. `apply` never reads it.
 
+use crate::mutants::Mutant;
 use common::id::ControllerId;
 use common::time::{Span, Time};
 use common::wire::peer::PeerClock;
@@ -14,7 +15,7 @@ pub fn true_time(now_ms: u64) -> Time {
     BEGINNING + Span(now_ms)
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Steady {
     clock: ClusterClock,
     wall: Time,
@@ -24,9 +25,11 @@ pub struct Steady {
 }
 
 impl Steady {
-    /// A clock that was never read.
-    pub fn new(is_credulous: bool) -> Self {
-        Self { is_credulous, ..Self::default() }
+    /// The clock of a process that starts with these readings of the host's clocks.
+    pub fn new(wall: Time, uptime_ms: u64, mutant: Option<Mutant>) -> Self {
+        let (uptime, is_credulous) = (Span(uptime_ms), mutant == Some(Mutant::BelieveWall));
+        let clock = ClusterClock::new(Reading { wall, uptime });
+        Self { clock, wall, uptime, is_credulous }
     }
 
     /// Sets the readings of the host's clocks.
@@ -51,10 +54,10 @@ impl Steady {
         PeerClock { wall: self.wall, cluster: leads.then(|| self.now()) }
     }
 
-    /// Handles the clock readings of another controller.
+    /// Handles the clock readings of another controller, which may be the leader.
     pub fn on_reading(&mut self, from: ControllerId, clock: PeerClock, leads: bool) {
         self.clock.hear(from, clock.wall, self.uptime);
-        if let Some(cluster) = clock.cluster.filter(|_| !leads) {
+        if let Some(cluster) = clock.cluster.filter(|_| leads) {
             self.clock.follow(cluster, self.uptime);
         }
     }

@@ -24,6 +24,29 @@ fn a_change_of_members_outlives_a_power_cut() {
     content(5550..5551, "all");
 }
 
+/// In these seeds, a wall clock leaps after its controller started and before it leads. Controllers
+/// once read it for the first time when they led, and took it for cluster time.
+#[test]
+fn a_wall_clock_that_leaps_before_its_controller_leads_is_not_believed() {
+    for seed in [1044, 4248, 9968] {
+        content(seed..seed + 1, "all");
+    }
+}
+
+/// In this seed, a canary that never gets ready is of an old revision, and the node of all ready
+/// replicas is not in contact with a new leader. The leader once stopped one of these.
+#[test]
+fn a_useless_canary_is_stopped_before_a_replica_that_may_be_ready() {
+    content(3842..3843, "all");
+}
+
+/// In these seeds, the prolog of each first attempt of each replica once hung.
+#[test]
+fn services_settle_although_a_prolog_hangs() {
+    content(2475..2476, "all");
+    content(4861..4862, "all");
+}
+
 #[test]
 fn scenarios_written_by_hand_end_well() {
     let failed = storm::check_scenarios();

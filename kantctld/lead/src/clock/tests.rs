@@ -6,9 +6,10 @@ use proptest::prelude::*;
 /// When the hosts booted, by a true clock.
 const BEGAN: Time = Time(1_700_000_000_000);
 const OTHER: ControllerId = ControllerId(2);
+const THIRD: ControllerId = ControllerId(3);
+const HOUR_MS: i64 = 3_600_000;
 
 /// One host: its clock, and the true time.
-#[derive(Default)]
 struct Host {
     clock: ClusterClock,
     uptime: Span,
@@ -17,8 +18,16 @@ struct Host {
 }
 
 impl Host {
+    /// A host whose controller starts while its wall clock is off by this.
+    fn starts(off: i64) -> Self {
+        let wall = Time(BEGAN.0.saturating_add_signed(off));
+        let clock = ClusterClock::new(Reading { wall, uptime: Span(0) });
+        Self { clock, uptime: Span(0), off }
+    }
+
+    /// A host whose controller has returned a first, correct result.
     fn started() -> Self {
-        let mut host = Self::default();
+        let mut host = Self::starts(0);
         assert_eq!(host.now(), BEGAN);
         host
     }
@@ -49,6 +58,73 @@ impl Host {
     fn hear(&mut self, wall: Time) {
         self.clock.hear(OTHER, wall, self.uptime);
     }
+
+    /// Receives readings of wall clocks of other controllers that are off by these.
+    fn hear_all(&mut self, off: &[i64]) {
+        for (from, off) in [OTHER, THIRD, ControllerId(4), ControllerId(5)].into_iter().zip(off) {
+            let wall = Time(self.truth().0.saturating_add_signed(*off));
+            self.clock.hear(from, wall, self.uptime);
+        }
+    }
+}
+
+#[test]
+fn a_leap_between_the_start_and_the_first_result_is_not_believed() {
+    // A follower reads no cluster time before it leads.
+    let mut host = Host::starts(0);
+    host.uptime = Span::from_seconds(20);
+    host.off = HOUR_MS;
+    assert_eq!(host.now(), host.truth());
+    assert_eq!(host.seconds(59), host.truth(), "not even without contact with others");
+    host.off = 0;
+    assert_eq!(host.seconds(1), host.truth());
+}
+
+#[test]
+fn the_first_result_is_what_most_clocks_show_and_not_a_wrong_clock_at_the_start() {
+    for off in [HOUR_MS, -HOUR_MS] {
+        let mut host = Host::starts(off);
+        host.hear_all(&[1000, -1000]);
+        let first = host.after(2000);
+        assert!(are_near(first, host.truth()), "{first}");
+        // Its wall clock was set right meanwhile, and one other controller agrees with it.
+        let mut host = Host::starts(off);
+        host.off = 0;
+        host.hear_all(&[-1000]);
+        assert_eq!(host.after(2000), host.truth());
+    }
+}
+
+#[test]
+fn without_a_majority_the_first_result_is_the_clock_at_the_start() {
+    let others: [&[i64]; 4] = [&[], &[HOUR_MS], &[HOUR_MS, -HOUR_MS], &[HOUR_MS, HOUR_MS, 0]];
+    for off in others {
+        let mut host = Host::starts(-10_000);
+        host.hear_all(off);
+        assert_eq!(host.after(2000), host.wall(), "{off:?}");
+    }
+    // Readings that are too old do not count.
+    let mut host = Host::starts(-10_000);
+    host.hear_all(&[0, 0]);
+    assert_eq!(host.after(11_000), host.wall());
+}
+
+#[test]
+fn a_wrong_clock_that_another_one_confirms_is_not_believed_against_a_majority() {
+    let mut host = Host::started();
+    host.off = HOUR_MS;
+    for _ in 0..120 {
+        host.hear_all(&[HOUR_MS, 0, 0, 0]);
+        host.seconds(1);
+    }
+    assert_eq!(host.now(), host.truth());
+    // Two against two is no majority either.
+    host.clock.others.clear();
+    host.hear_all(&[HOUR_MS, 0, 0]);
+    assert_eq!(host.seconds(5), host.truth());
+    host.clock.others.clear();
+    host.hear_all(&[HOUR_MS, 0]);
+    assert_eq!(host.seconds(1), host.wall(), "two of three are a majority");
 }
 
 #[test]
@@ -83,8 +159,9 @@ fn a_leap_that_another_controllers_clock_contradicts_is_never_believed() {
         host.seconds(1);
     }
     assert_eq!(host.now(), host.truth());
-    // An old reading does not count: then it is alone, and its leap lasts.
-    assert_eq!(host.seconds(11), host.wall());
+    // An old reading does not count: then it is alone, but has not been for long.
+    assert_eq!(host.seconds(9 + 59), host.truth());
+    assert_eq!(host.seconds(2), host.wall());
 }
 
 #[test]
@@ -105,7 +182,7 @@ fn a_single_controller_believes_a_leap_that_lasts_and_not_one_that_comes_and_goe
 
 #[test]
 fn time_ahead_of_the_wall_clock_runs_at_half_speed_until_it_has_caught_up() {
-    let mut host = Host::default();
+    let mut host = Host::starts(0);
     // As after a leader whose clock was wrong.
     host.clock.not_before(BEGAN + Span::from_seconds(3600));
     let first = host.now();
@@ -130,7 +207,7 @@ fn a_suspended_host_has_not_leapt() {
 
 #[test]
 fn a_new_leader_continues_from_the_old_ones_time_and_not_from_its_own_wall_clock() {
-    let mut host = Host { off: 50_000, ..Host::default() };
+    let mut host = Host::starts(50_000);
     host.now();
     host.clock.follow(host.truth(), host.uptime);
     host.clock.not_before(host.truth() + Span(40));

@@ -7,6 +7,7 @@ use super::Complaint;
 use crate::steady::true_time;
 use common::id::ControllerId;
 use common::time::Time;
+use std::collections::BTreeMap;
 
 /// Wall clocks that differ by at most this agree, in milliseconds: 5 s plus message delays.
 const NEAR_MS: i64 = 6_000;
@@ -35,8 +36,8 @@ struct Wall {
 pub struct TimeJudge {
     pub complaints: Vec<Complaint>,
     walls: Vec<Wall>,
-    /// The furthest that the wall clock of a starting process was ahead.
-    started_ms: i64,
+    /// How far the wall clock of each controller's process was ahead when it started.
+    started_ms: BTreeMap<ControllerId, i64>,
     /// The furthest that cluster time was ahead.
     ahead_ms: i64,
     last: Time,
@@ -56,8 +57,8 @@ impl TimeJudge {
     }
 
     /// Records the start of a process, which knows only its own wall clock.
-    pub fn note_start(&mut self, now_ms: u64, ahead_ms: i64) {
-        self.started_ms = self.started_ms.max(ahead_ms);
+    pub fn note_start(&mut self, now_ms: u64, of: ControllerId, ahead_ms: i64) {
+        self.started_ms.insert(of, ahead_ms);
         // It must first receive readings of others, or wait as long as a lone controller does.
         (self.calm_ms, self.heals_from) = (self.calm_ms.map(|_| now_ms), None);
     }
@@ -67,10 +68,10 @@ impl TimeJudge {
         self.calm_ms = self.calm_ms.or(Some(now_ms));
     }
 
-    /// Checks a time that a leader gives.
+    /// Checks a time that a leader gives, as a stamp or to its followers.
     pub fn note_given(&mut self, now_ms: u64, by: ControllerId, at: Time) {
         let ahead_ms = ahead(at, now_ms);
-        let allowed_ms = self.allowed(now_ms);
+        let allowed_ms = self.allowed(now_ms, by);
         if ahead_ms > allowed_ms {
             let text = format!(
                 "controller {by} gives a time {ahead_ms} ms ahead, and no clock that may be \
@@ -106,8 +107,8 @@ impl TimeJudge {
         }
     }
 
-    /// How far cluster time may be ahead now, in milliseconds.
-    fn allowed(&self, now_ms: u64) -> i64 {
+    /// How far the time that a controller gives may be ahead now, in milliseconds.
+    fn allowed(&self, now_ms: u64, by: ControllerId) -> i64 {
         let counts = |wall: &&Wall| wall.until_ms.saturating_add(COUNTS_MS) >= now_ms;
         let recent: Vec<&Wall> = self.walls.iter().filter(counts).collect();
         let agrees = |wall: &Wall| {
@@ -119,7 +120,8 @@ impl TimeJudge {
         let is_near = |wall: &Wall| wall.ahead_ms <= self.ahead_ms + NEAR_MS;
         let may_be = |wall: &&&Wall| agrees(wall) || lasts(wall) || is_near(wall);
         let believed = recent.iter().filter(may_be).map(|wall| wall.ahead_ms);
-        believed.fold(self.started_ms.max(self.ahead_ms), i64::max)
+        let started_ms = self.started_ms.get(&by).copied().unwrap_or_default();
+        believed.fold(started_ms.max(self.ahead_ms), i64::max)
     }
 }
 
@@ -173,9 +175,22 @@ mod tests {
     }
 
     #[test]
+    fn the_wall_at_a_start_may_be_followed_by_the_process_that_started_and_by_no_other() {
+        let mut judge = judge_of(&[0, 0, 0]);
+        judge.note_start(0, ControllerId(2), HOUR_MS);
+        assert_eq!(said(&mut judge, 1_000, HOUR_MS).len(), 1);
+        let mut judge = judge_of(&[0, 0, 0]);
+        judge.note_start(0, ControllerId(1), HOUR_MS);
+        judge.note_start(500, ControllerId(1), 0);
+        assert_eq!(said(&mut judge, 1_000, HOUR_MS).len(), 1, "it has started again since");
+        judge.note_start(1_500, ControllerId(1), HOUR_MS);
+        assert_eq!(said(&mut judge, 2_000, HOUR_MS), Vec::<String>::new());
+    }
+
+    #[test]
     fn time_that_was_ahead_loses_half_of_each_second() {
         let mut judge = judge_of(&[0, 0]);
-        judge.note_start(0, HOUR_MS);
+        judge.note_start(0, ControllerId(1), HOUR_MS);
         judge.note_calm(0);
         assert_eq!(said(&mut judge, 80_000, 30_000), Vec::<String>::new());
         assert_eq!(said(&mut judge, 100_000, 20_000), Vec::<String>::new());

@@ -34,6 +34,11 @@ impl ReplicaStep {
         self.order.drain_delay
     }
 
+    /// Whether its prolog hangs until a stop. That is a fault, so none hangs after the faults.
+    pub const fn is_stuck(&self, is_calm: bool) -> bool {
+        self.plan.is_stuck && !is_calm
+    }
+
     /// Its exit code, if it exits by itself.
     pub const fn code(&self) -> u8 {
         match self.plan.fate {

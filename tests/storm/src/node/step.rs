@@ -55,7 +55,13 @@ impl Step {
         let is_first = shares.first().is_some_and(|share| share.node == *node);
         let id = order.id;
         let behaviour = work::behaviour(around.seed, &order.job_name, id.key.index, id.attempt.0);
-        if !behaviour.is_stuck {
+        let replica = ReplicaStep::begin(order, around.seed);
+        // The behaviour depends on the name of the job. All replicas of a role have the same one:
+        // if it counted, either no prolog of them would hang, or all of them, one after the other.
+        let is_calm = around.is_calm;
+        let is_stuck =
+            replica.as_ref().map_or(behaviour.is_stuck, |replica| replica.is_stuck(is_calm));
+        if !is_stuck {
             let in_ms = behaviour.prepare_ms;
             around.outputs.push(NodeOutput::StepIn(in_ms, id, StepChange::Prepared));
         }
@@ -68,7 +74,7 @@ impl Step {
             due: None,
             time_limit: order.time_limit,
             behaviour,
-            replica: ReplicaStep::begin(order, around.seed),
+            replica,
         })
     }
 

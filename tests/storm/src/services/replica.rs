@@ -55,6 +55,8 @@ pub struct ReplicaPlan {
     pub is_certain: bool,
     /// How long the node takes to notice a change.
     pub probe_ms: u64,
+    /// Its prolog hangs until a stop.
+    pub is_stuck: bool,
 }
 
 /// Whether replicas with this script never answer.
@@ -81,5 +83,6 @@ pub fn replica_plan(seed: u64, script: &str, id: AttemptId) -> ReplicaPlan {
         fate_ms: if is_certain { rng.between(100, 1_500) } else { rng.between(500, 25_000) },
         is_certain,
         probe_ms: rng.between(10, 700),
+        is_stuck: rng.below(1_000) < 2,
     }
 }

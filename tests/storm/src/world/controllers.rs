@@ -58,9 +58,9 @@ impl World {
         }
         host.life += 1;
         let life = host.life;
-        self.log.borrow_mut().time.note_start(self.now_ms, host.skew_ms);
-        let disk = host.disk.clone();
-        let started = Process::start(id, &host.bootstrap, disk, life, &self.config);
+        self.log.borrow_mut().time.note_start(self.now_ms, id, host.skew_ms);
+        let (disk, clocks) = (host.disk.clone(), host.clocks(self.now_ms));
+        let started = Process::start(id, &host.bootstrap, disk, life, clocks, &self.config);
         match started {
             Ok(process) => {
                 host.process = Some(process);

@@ -65,7 +65,8 @@ impl Step<'_> {
     }
 
     /// Stops replicas beyond the wanted number, and takes them out of the lists. While those that
-    /// stay are not ready yet, it leaves all ready ones but the `max_parallel` that may be missing.
+    /// stay are not ready yet, it leaves all ready ones but the `max_parallel` that may be missing,
+    /// and of old revisions all but those that an update may leave missing.
     fn scale_down(
         &self,
         current: &mut Vec<&ReplicaNow>,
@@ -88,6 +89,7 @@ impl Step<'_> {
             return;
         }
         // Nothing else stops replicas of old revisions now.
+        surplus.kept = self.kept_in_update();
         let mut beyond = old.len().saturating_sub(wanted as usize);
         old.sort_by_key(|one| (one.ordinal.0 < wanted, self.stop_order(one)));
         old.retain(|replica| {
@@ -102,9 +104,16 @@ impl Step<'_> {
         });
     }
 
-    /// Replicas that are of less use stop first, and of equal ones the highest place.
-    fn stop_order(&self, replica: &ReplicaNow) -> (bool, bool, Reverse<Ordinal>) {
-        (replica.is_ready(), self.is_healthy(replica), Reverse(replica.ordinal))
+    /// Replicas that are of less use stop first, and of equal ones the highest place. One of which
+    /// nothing is known may be ready, so it stops after those that are known not to be.
+    fn stop_order(&self, replica: &ReplicaNow) -> (bool, bool, bool, Reverse<Ordinal>) {
+        let (is_ready, is_healthy) = (replica.is_ready(), self.is_healthy(replica));
+        (is_ready, replica.is_unknown(), is_healthy, Reverse(replica.ordinal))
+    }
+
+    /// The number of replicas that an update leaves ready.
+    fn kept_in_update(&self) -> usize {
+        self.wanted().saturating_sub(self.spec.update.missing_max()) as usize
     }
 
     fn start(
@@ -172,12 +181,11 @@ impl Step<'_> {
         if self.service.is_paused || self.is_canary_only() {
             return;
         }
-        let kept = self.wanted().saturating_sub(self.spec.update.missing_max()) as usize;
         let healthy = current.iter().filter(|one| self.is_healthy(one)).count();
         let ready = healthy + old.iter().filter(|one| one.is_ready()).count();
         let mut candidates = old.to_vec();
-        candidates.sort_by_key(|one| (one.is_ready(), self.is_healthy(one), Reverse(one.ordinal)));
-        let mut surplus = Surplus { ready, kept };
+        candidates.sort_by_key(|one| self.stop_order(one));
+        let mut surplus = Surplus { ready, kept: self.kept_in_update() };
         for replica in candidates.into_iter().take(AT_ONCE) {
             if surplus.may_stop(replica) {
                 plan.commands.push(stop(replica, StopReason::Replaced));

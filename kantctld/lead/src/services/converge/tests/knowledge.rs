@@ -123,6 +123,59 @@ fn surplus_replicas_stay_while_those_in_the_lower_places_are_not_ready() {
     assert_eq!(world.stops(), [StopReason::ScaledDown; 2]);
 }
 
+/// Two ready replicas, the canary of a second revision, which never gets ready, and a third revision
+/// with a canary. Returns the canary of the second one, of which one replica too many is left.
+fn with_a_useless_canary() -> (World, ReplicaNow) {
+    let mut world = World::new();
+    world.behaviour = vec![(2, Behaviour::NeverReady)];
+    let change = |canary| {
+        move |spec: &mut ServiceSpec| {
+            spec.roles[0].replicas.min = 2;
+            spec.update.canary = canary;
+            // As many beyond the wanted ones as are replaced at once, so none may be missing.
+            (spec.update.max_parallel, spec.update.max_surge) = (2, 2);
+        }
+    };
+    world.house.apply(deployment("a", change(0)));
+    world.ticks(20);
+    world.house.apply(deployment("b", change(1)));
+    world.ticks(5);
+    let canary = world.replicas().into_iter().find(|one| one.revision == Revision(2)).unwrap();
+    assert_eq!((canary.ordinal, canary.is_ready()), (Ordinal(0), false));
+    world.house.apply(deployment("c", change(1)));
+    world.fail_over();
+    world.house.wait(16);
+    (world, canary)
+}
+
+#[test]
+fn of_old_replicas_the_one_known_not_to_be_ready_stops_before_those_that_may_be() {
+    let (mut world, canary) = with_a_useless_canary();
+    let id = world.house.element(canary.key).attempt_id(canary.key);
+    let (health, ports) = (ReplicaHealth::NotReady, Vec::new());
+    let status = ReplicaStatus { id, health, ports, why: None };
+    // Of the others nothing is known: their node is not in contact with the new leader.
+    world.readiness.report(&name("n"), vec![status], world.house.now);
+    let plan = look(&world.house.state, &world.readiness, world.house.now);
+    let stops: Vec<JobKey> = plan
+        .commands
+        .iter()
+        .filter_map(|command| match command {
+            Command::StopReplica { key, .. } => Some(*key),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(stops, [canary.key]);
+}
+
+#[test]
+fn old_replicas_that_may_be_ready_stay_while_canaries_wait_and_none_may_be_missing() {
+    let (mut world, _) = with_a_useless_canary();
+    assert_eq!(world.stops(), [], "it knows of no replica whether it is ready");
+    world.report(1, ReplicaHealth::Ready);
+    assert_eq!(world.stops(), [], "two are wanted, and one is ready");
+}
+
 #[test]
 fn surplus_and_old_replicas_that_stop_together_do_not_leave_too_few() {
     let mut world = World::new();
