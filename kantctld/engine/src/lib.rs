@@ -45,11 +45,3 @@ pub use policy::order;
 pub use round::round_result::{Cost, Round};
 pub use round::schedule;
 pub use round::waits::{self, Waits};
-
-// The names by which `fair` knows these modules; they go when it does.
-use model::{claims, cluster, demand, job, shape_cache};
-use policy::admit;
-use round::{planner, round_result};
-
-#[cfg(test)]
-use {model::node_snapshot, round::preempt};

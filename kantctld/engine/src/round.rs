@@ -12,7 +12,7 @@
 //! `planner` has the state of a round and takes each job through steps 2 to 6; quotas and limits
 //! (step 2) are counted in `model::usage_accounting`.
 //!
-//! With fair sharing (`fair_sharing`), `fair::round` replaces steps 1, 5 and 6.
+//! With fair sharing (`fair_sharing`), `fair_share::round` replaces steps 1, 5 and 6.
 //!
 //! A round's work is bounded. The bounds count trials, not seconds, so a saved snapshot gives the
 //! same round on any machine.

@@ -9,6 +9,7 @@ use crate::table::{Row, table};
 use clap::Args;
 use columns::COLUMNS;
 use common::id::QueueName;
+use common::policy::Moves;
 use common::time::Span;
 use common::unit::Gpus;
 use demand::{Demands, TrainingShape};
@@ -64,6 +65,9 @@ pub struct Arguments {
     /// Training saves its work this often
     #[arg(long, value_name = "TIME", default_value = "30m")]
     checkpoint: Span,
+    /// Moves of training per hour, at most, that make room for larger jobs
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    moves: u32,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -173,6 +177,11 @@ fn setup(arguments: &Arguments) -> Result<Setup, CommandError> {
         teams: vec![team("vision"), team("speech")],
         protection: arguments.protection,
         checkpoint: arguments.checkpoint,
+        moves: Moves {
+            per_hour: arguments.moves,
+            // A whole node's work since its last checkpoint.
+            lost_gpu_minutes_max: u64::from(GPUS_PER_NODE) * arguments.checkpoint.seconds() / 60,
+        },
     })
 }
 

@@ -3,14 +3,12 @@
 //! controller runs them, for jobs that name their kind of GPU.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)] // it measures
 
-mod moves;
-
 use common::cpuset::CpuSet;
 use common::gpu::{Gpu, GpuKind, GpuMatrix, GpuPath};
 use common::id::{Attempt, GpuIndex, JobId, JobKey, NodeName, QueueName, Uid};
 use common::node::{Inventory, Numa};
 use common::policy::queue::Queue;
-use common::policy::{Amounts, Policy};
+use common::policy::{Amounts, Moves, Policy};
 use common::resource::{Allocation, GpuRequest, Request, Share};
 use common::time::{Span, Time};
 use common::unit::{Bytes, Gpus, Nodes, Tasks};
@@ -83,9 +81,13 @@ struct World {
 
 impl World {
     fn new(nodes: usize, owed: [u32; 2]) -> Self {
+        Self::with_moves(nodes, owed, Moves::default())
+    }
+
+    fn with_moves(nodes: usize, owed: [u32; 2], moves: Moves) -> Self {
         let mut snapshot = Snapshot::default();
         let queues = vec![queue("first", owed[0]), queue("second", owed[1])];
-        let policy = Policy { queues, fair_sharing: true, ..Policy::default() };
+        let policy = Policy { queues, fair_sharing: true, moves, ..Policy::default() };
         snapshot.set_policy(Arc::new(policy));
         let inventory = inventory();
         for node in 0..nodes {
@@ -132,20 +134,24 @@ impl World {
 
     /// Fills each GPU with a running job of one GPU.
     fn fill(&mut self, nodes: usize, keeps_one_a_node: bool) {
-        for at in 0..nodes * usize::from(GPUS) {
-            let gpu = u16::try_from(at % usize::from(GPUS)).expect("less than 8");
-            let key = self.add("first", 1, 1, !(keeps_one_a_node && gpu == 0));
-            let share = Share {
-                gpu_milli: None,
-                node: name(at / usize::from(GPUS)),
-                tasks: Tasks(1),
-                cpus: CpuSet::from_iter([u32::from(gpu)]),
-                memory: Bytes(1 << 30),
-                gpus: vec![GpuIndex(gpu)],
-            };
-            let allocation = Allocation::new(vec![share]).expect("one share");
-            self.snapshot.start(key, allocation, START);
+        for node in 0..nodes {
+            (0..GPUS).for_each(|gpu| self.run((node, gpu), !(keeps_one_a_node && gpu == 0)));
         }
+    }
+
+    /// Runs a job of one GPU on this GPU of a node.
+    fn run(&mut self, (node, gpu): (usize, u16), preemptible: bool) {
+        let key = self.add("first", 1, 1, preemptible);
+        let share = Share {
+            gpu_milli: None,
+            node: name(node),
+            tasks: Tasks(1),
+            cpus: CpuSet::from_iter([u32::from(gpu)]),
+            memory: Bytes(1 << 30),
+            gpus: vec![GpuIndex(gpu)],
+        };
+        let allocation = Allocation::new(vec![share]).expect("one share");
+        self.snapshot.start(key, allocation, START);
     }
 }
 
@@ -163,11 +169,17 @@ fn workloads() -> Vec<(&'static str, Snapshot)> {
     let mut gang = World::new(500, [2000, 2000]);
     gang.fill(500, true);
     gang.add("second", 10, 8, true);
+    // A job of one GPU on each node: a gang has room once ten of them have moved.
+    let free_moves = Moves { per_hour: 1000, lost_gpu_minutes_max: 1000 };
+    let mut moving = World::with_moves(500, [2000, 4000], free_moves);
+    (0..500).for_each(|node| moving.run((node, 0), true));
+    (0..41).for_each(|_| _ = moving.add("second", 10, 8, true));
     let named = [
         ("4,000 jobs reclaim 4,000", many),
         ("reclaim one GPU of 4,000", one),
         ("reclaim one GPU of 80,000 (10,000 nodes)", large),
         ("a gang of 10 x 8 GPUs has no place", gang),
+        ("jobs move for 41 gangs of 10 x 8", moving),
     ];
     named.into_iter().map(|(name, world)| (name, world.snapshot)).collect()
 }
@@ -220,12 +232,5 @@ fn main() {
         let stopped = round.decisions.iter().filter_map(by).count();
         let jobs: BTreeSet<JobKey> = round.decisions.iter().filter_map(by).collect();
         println!("| {name} | {time:.1} | {stopped} | {} |", jobs.len());
-    }
-    let name = "jobs move for 41 gangs of 10 x 8 (the plan alone)";
-    if name.contains(&only) {
-        let world = moves::for_gangs();
-        let (time, plan) = measured(|| moves::planned(&world));
-        let (moved, rooms) = moves::counts(&plan);
-        println!("| {name} | {time:.1} | {moved} | {rooms} |");
     }
 }

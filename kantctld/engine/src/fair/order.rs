@@ -11,7 +11,7 @@
 //! 4. The queue that uses nothing of which its share is zero.
 //! 5. The smaller dominant share with the job.
 //! 6. The smaller dominant share without it.
-//! 7. The smaller allowance.
+//! 7. The smaller allowance: GPUs, then CPUs, then memory (ours; KAI compares all at once).
 //! 8. The older queue.
 //!
 //! Example, two nodes of 8 GPUs. Queues a and b have a quota of 8 each. Job 1 of a runs with 8.
@@ -19,65 +19,48 @@
 
 use super::amount::{Amount, Resource, UNLIMITED};
 use super::tree::{QueueAt, Tree};
-use std::cmp::Ordering;
+use std::cmp::Reverse;
 
-/// A queue, what its next job asks for, and what its named victims hold.
-#[derive(Debug, Clone, Copy)]
-pub struct Next<'a> {
-    pub queue: QueueAt,
-    pub asks: &'a Amount,
-    /// What its victims named so far hold; counted as lost.
-    pub lost: &'a Amount,
-}
-
-/// Which queue goes first. `total`: the capacity of the cluster.
-#[must_use]
-pub fn first(tree: &Tree, total: &Amount, a: &Next<'_>, b: &Next<'_>) -> Ordering {
-    let standing = |next: &Next<'_>| Standing::of(tree, total, next);
-    let (left, right) = (standing(a), standing(b));
-    left.is_over
-        .cmp(&right.is_over)
-        .then(left.borrows.cmp(&right.borrows))
-        .then(right.priority.cmp(&left.priority))
-        .then(left.uses_undue.cmp(&right.uses_undue))
-        .then(left.with_job.total_cmp(&right.with_job))
-        .then(left.without.total_cmp(&right.without))
-        .then(by_allowance(&left.allowance, &right.allowance))
-        .then_with(|| tree.seniority(a.queue).cmp(&tree.seniority(b.queue)))
-}
-
-struct Standing {
+/// A queue's rank among its siblings; the smaller goes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rank {
     is_over: bool,
     borrows: bool,
-    priority: i64,
+    priority: Reverse<i64>,
     uses_undue: bool,
-    with_job: f64,
-    without: f64,
-    allowance: Amount,
+    /// Dominant shares, as ordered bits.
+    with_job: u64,
+    without: u64,
+    /// GPUs, CPUs, memory.
+    allowance: [i64; 3],
+    seniority: usize,
 }
 
-impl Standing {
-    fn of(tree: &Tree, total: &Amount, next: &Next<'_>) -> Self {
-        let (terms, account) = (&tree.terms[next.queue.0], &tree.accounts[next.queue.0]);
-        let held = account.allocated.minus(next.lost);
-        let with_job = held.plus(next.asks);
-        let allowance = tree.allowance(next.queue);
-        let is_undue =
-            |resource: Resource| allowance.of(resource) == 0 && with_job.of(resource) > 0;
+impl Rank {
+    /// The rank of a queue that holds `held`, when its next job asks for `asks`. `total`: the
+    /// capacity of the cluster.
+    #[must_use]
+    pub fn of(tree: &Tree, total: &Amount, at: QueueAt, (held, asks): (&Amount, &Amount)) -> Self {
+        let (terms, account) = (&tree.terms[at.0], &tree.accounts[at.0]);
+        let with_job = held.plus(asks);
+        let allowance = tree.allowance(at);
+        let is_undue = |one: &Resource| allowance.of(*one) == 0 && with_job.of(*one) > 0;
         Self {
-            is_over: Resource::ALL.into_iter().all(|one| held.of(one) > account.fair.of(one)),
+            is_over: Resource::ALL.iter().all(|one| held.of(*one) > account.fair.of(*one)),
             borrows: !with_job.is_within(&terms.quota),
-            priority: terms.priority,
-            uses_undue: Resource::ALL.into_iter().any(is_undue),
+            priority: Reverse(terms.priority),
+            uses_undue: Resource::ALL.iter().any(is_undue),
             with_job: dominant(&with_job, &allowance, total),
-            without: dominant(&held, &allowance, total),
-            allowance,
+            without: dominant(held, &allowance, total),
+            allowance: [allowance.gpu_milli, allowance.cpu_milli, allowance.memory_bytes],
+            seniority: tree.seniority(at),
         }
     }
 }
 
-/// The dominant share: the largest ratio of held to allowance over all resources.
-fn dominant(held: &Amount, allowance: &Amount, total: &Amount) -> f64 {
+/// The dominant share: the largest ratio of held to allowance over all resources. The bits of
+/// floats that are not negative sort as the floats do.
+fn dominant(held: &Amount, allowance: &Amount, total: &Amount) -> u64 {
     let part = |resource: Resource| {
         let held = held.of(resource) as f64;
         match allowance.of(resource) {
@@ -87,15 +70,7 @@ fn dominant(held: &Amount, allowance: &Amount, total: &Amount) -> f64 {
             allowed => held / allowed as f64,
         }
     };
-    Resource::ALL.into_iter().map(part).fold(0.0, f64::max)
-}
-
-fn by_allowance(a: &Amount, b: &Amount) -> Ordering {
-    match (a.is_within(b), b.is_within(a)) {
-        (true, false) => Ordering::Less,
-        (false, true) => Ordering::Greater,
-        _ => Ordering::Equal,
-    }
+    Resource::ALL.into_iter().map(part).fold(0.0, f64::max).to_bits()
 }
 
 #[cfg(test)]
@@ -123,8 +98,10 @@ mod tests {
         tree.ask(QueueAt(1), &gpus(4));
         tree.charge(QueueAt(0), &gpus(8), false, true);
         tree.share_out(&gpus(16), 0.0);
-        let (four, none) = (gpus(4), Amount::default());
-        let next = |at| Next { queue: QueueAt(at), asks: &four, lost: &none };
-        assert_eq!(first(&tree, &gpus(16), &next(0), &next(1)), Ordering::Greater);
+        let rank = |at: usize| {
+            let held = tree.accounts[at].allocated;
+            Rank::of(&tree, &gpus(16), QueueAt(at), (&held, &gpus(4)))
+        };
+        assert!(rank(0) > rank(1));
     }
 }

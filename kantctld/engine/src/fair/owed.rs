@@ -3,7 +3,7 @@
 use super::amount::{Amount, UNLIMITED};
 use super::runtime::Protection;
 use super::tree::{QueueAt, Terms, Tree};
-use crate::cluster::ClusterIndex;
+use crate::model::cluster::ClusterIndex;
 use common::gpu::GpuKind;
 use common::id::QueueName;
 use common::policy::queue::Queue;

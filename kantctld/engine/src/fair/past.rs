@@ -11,8 +11,8 @@
 //! hour, job 2 of b 8 for the second; then job 3 of c is submitted. Used are 8 of 24 GPU-hours by a
 //! (16, decayed by half) and 8 by b: a third each.
 
-use crate::order::fair_share::Bucket;
-use crate::snapshot::Snapshot;
+use crate::model::snapshot::Snapshot;
+use crate::policy::order::fair_share::Bucket;
 use common::id::QueueName;
 use common::time::Time;
 use serde::{Deserialize, Serialize};
@@ -71,7 +71,7 @@ pub(crate) fn used_ppm(snapshot: &Snapshot, now: Time) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::preempt::tests::{World, of, queue};
+    use crate::round::preempt::tests::{World, of, queue};
     use crate::testing::{change_policy, gpu_node, gpu_request};
 
     fn world(percent: u32) -> World {

@@ -8,8 +8,8 @@ use super::owed::{Kinds, terms};
 use super::runtime::{Method, always_min, reclaim_min};
 use super::standing::standings;
 use super::tree::{QueueAt, Tree};
-use crate::job::RunningJob;
-use crate::snapshot::Snapshot;
+use crate::model::job::RunningJob;
+use crate::model::snapshot::Snapshot;
 use common::id::{JobKey, QueueName};
 use common::reason::What;
 use common::time::{Span, Time};
@@ -103,7 +103,7 @@ pub fn gpus_of(view: &ShareView) -> Option<&common::wire::api::ShareOf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::preempt::tests::{World, of, queue};
+    use crate::round::preempt::tests::{World, of, queue};
     use crate::testing::{change_policy, gpu_node, gpu_request, key};
     use common::policy::queue::Queue;
 

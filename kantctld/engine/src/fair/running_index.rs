@@ -1,34 +1,44 @@
 //! An index of running jobs under fair sharing, kept up to date as jobs start and end: what each
-//! queue holds, its preemptible jobs in preemption order, and what is held on each node. A plan
-//! need not read all running jobs.
+//! queue holds, and its preemptible jobs in preemption order. A round need not read all running
+//! jobs.
 //!
 //! Source: ours; it gives the same sums and the same order as reading all running jobs.
 
 use super::amount::Amount;
-use super::counted::amount;
-use super::gang::Standing;
-use super::held::{least_of, task_of, unsaved_since};
-use super::line::sum;
-use super::loads::{Loads, Spots};
-use super::unseen::Next;
-use super::view::{name_of, priority};
-use super::world::Task;
-use crate::cluster::ClusterIndex;
-use crate::job::RunningJob;
+use crate::fair_share::{held, priority};
+use crate::model::cluster::ClusterIndex;
+use crate::model::job::RunningJob;
 use common::id::{JobKey, QueueName};
-use common::policy::Policy;
+use common::policy::{Policy, YieldsFirst};
 use common::time::{Span, Time};
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::sync::Arc;
 
-/// A running job's position in its queue, as in [`super::victims`]: the last is preempted first.
+/// What a job has, compared with its minimum. The smaller value goes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Standing {
+    Below,
+    At,
+    Above,
+}
+
+impl Standing {
+    fn of(has: usize, least: usize) -> Self {
+        match has.cmp(&least) {
+            Ordering::Less => Self::Below,
+            Ordering::Equal => Self::At,
+            Ordering::Greater => Self::Above,
+        }
+    }
+}
+
+/// A running job's position in its queue, the last is preempted first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     priority: Reverse<i64>,
     standing: Standing,
-    since: i64,
+    since: Time,
     key: JobKey,
 }
 
@@ -49,7 +59,6 @@ pub(crate) struct Row {
     pub(crate) firm: Amount,
     /// The preemptible jobs, and when they started.
     yielding: BTreeMap<Place, Time>,
-    spots: Arc<Spots>,
     /// The start times of preemptible jobs, with their number.
     starts: BTreeMap<Time, u32>,
 }
@@ -57,17 +66,9 @@ pub(crate) struct Row {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct RunningIndex {
     rows: BTreeMap<QueueName, Row>,
-    /// Includes jobs that are leaving.
-    loads: Loads,
 }
 
 impl RunningIndex {
-    pub fn none(policy: &Policy, floor: &ClusterIndex) -> Self {
-        let devices = floor.nodes().map(|(_, node)| node.class.gpu_count().0);
-        let loads = if policy.fair_sharing { Loads::none(devices) } else { Loads::default() };
-        Self { rows: BTreeMap::new(), loads }
-    }
-
     /// Adds a running job. `None`: fair sharing is off.
     pub fn add(
         &mut self,
@@ -78,35 +79,28 @@ impl RunningIndex {
         if !policy.fair_sharing {
             return None;
         }
-        let tasks = tasks_of(floor, job);
-        tasks.iter().for_each(|task| self.loads.change(task, 1));
-        let held = sum(tasks.iter().map(|task| amount(task, 0)));
-        let may_be_asked = job.preemptible && !tasks.is_empty();
-        let least = least_of(job, tasks.len());
+        let shares = job.allocation.shares();
+        let known = shares.iter().filter(|share| floor.find(&share.node).is_some()).count();
+        let may_be_asked = job.preemptible && known > 0;
         let place = may_be_asked.then(|| Place {
             priority: Reverse(priority(policy, job.qos.as_ref(), job.nice)),
-            standing: Standing::of(tasks.len(), least),
+            standing: Standing::of(known, least_of(job, known)),
             since: unsaved_since(policy, job),
             key: job.key,
         });
-        let member = Member { held, place };
+        let member = Member { held: held(floor, shares), place };
         if job.may_be_asked() {
-            let row = self.rows.entry(job.queue.clone()).or_default();
-            row.add(job, &member);
-            row.change_spots(&member, &tasks, 1, &self.loads);
+            self.rows.entry(job.queue.clone()).or_default().add(job, &member);
         }
         Some(member)
     }
 
     /// Removes a job that no longer runs. `member`: what was counted for it.
-    pub fn remove(&mut self, floor: &ClusterIndex, job: &RunningJob, member: &Member) {
-        let tasks = tasks_of(floor, job);
-        tasks.iter().for_each(|task| self.loads.change(task, -1));
+    pub fn remove(&mut self, job: &RunningJob, member: &Member) {
         if job.may_be_asked()
             && let Some(row) = self.rows.get_mut(&job.queue)
         {
             row.remove(job, member);
-            row.change_spots(member, &tasks, -1, &self.loads);
             if row.jobs == 0 {
                 self.rows.remove(&job.queue);
             }
@@ -115,10 +109,6 @@ impl RunningIndex {
 
     pub(crate) const fn rows(&self) -> &BTreeMap<QueueName, Row> {
         &self.rows
-    }
-
-    pub(super) const fn loads(&self) -> &Loads {
-        &self.loads
     }
 }
 
@@ -146,19 +136,6 @@ impl Row {
             }
         }
         member.place.iter().for_each(|place| _ = self.yielding.remove(place));
-    }
-
-    fn change_spots(&mut self, member: &Member, tasks: &[Task], sign: i64, loads: &Loads) {
-        if member.place.is_some() {
-            let spots = Arc::make_mut(&mut self.spots);
-            let devices = |task: &Task| task.node.map_or(0, |at| loads.devices_on(at.0).len());
-            tasks.iter().for_each(|task| spots.change(task, sign, devices(task)));
-        }
-    }
-
-    /// What the preemptible jobs hold, node by node.
-    pub(super) const fn spots(&self) -> &Arc<Spots> {
-        &self.spots
     }
 
     /// The preemptible jobs, in preemption order, and when each started.
@@ -197,18 +174,22 @@ impl Place {
     pub(crate) const fn with_least(self) -> Self {
         Self { standing: Standing::At, ..self }
     }
-
-    /// As the next candidate of a queue among those that a world does not name.
-    pub(super) fn unseen(&self) -> Next {
-        Next {
-            priority: self.priority.0,
-            standing: self.standing,
-            since: self.since,
-            name: name_of(self.key),
-        }
-    }
 }
 
-fn tasks_of(floor: &ClusterIndex, job: &RunningJob) -> Vec<Task> {
-    job.allocation.shares().iter().filter_map(|share| task_of(floor, share)).collect()
+/// The number of nodes that a running job needs, of those that are known. If some of its nodes are
+/// unknown it needs all of them, except those that it is giving up.
+fn least_of(job: &RunningJob, known: usize) -> usize {
+    let is_known = known == job.allocation.shares().len();
+    let least = job.nodes_min.filter(|_| is_known).map(|least| least.0 as usize);
+    least.unwrap_or_else(|| known.saturating_sub(job.given_up().len()))
+}
+
+/// Tie-break between equally ranked jobs: the later value is preempted first.
+fn unsaved_since(policy: &Policy, job: &RunningJob) -> Time {
+    match policy.yields_first {
+        YieldsFirst::SubmittedLast => {
+            job.saved_at.map_or(job.submitted_at, |saved| saved.max(job.submitted_at))
+        }
+        YieldsFirst::LosesLeast => job.loses_since(),
+    }
 }

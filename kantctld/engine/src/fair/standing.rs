@@ -3,18 +3,15 @@
 //! same code.
 
 use super::amount::{Resource, UNLIMITED};
-use super::bars::Bars;
-use super::board::Board;
 use super::lending::{Debt, Stand, debts};
 use super::owed::{Kinds, terms};
 use super::past::used_ppm;
-use super::sight::Sight;
 use super::tree::{QueueAt, Tree};
-use super::view::View;
-use crate::claims::of_asking;
-use crate::planner::RoundState;
-use crate::snapshot::Snapshot;
-use crate::usage_accounting::{Claim, UsageAccounting};
+use crate::fair_share::Accounts;
+use crate::model::claims::of_asking;
+use crate::model::snapshot::Snapshot;
+use crate::model::usage_accounting::{Claim, UsageAccounting};
+use crate::round::planner::RoundState;
 use common::gpu::GpuKind;
 use common::policy::{Amounts, Policy, QuotaMode};
 use common::reason::What;
@@ -63,14 +60,13 @@ pub fn standings(snapshot: &Snapshot, now: Time) -> Vec<ShareView> {
     let mut capacity: Vec<u64> =
         columns.iter().map(|one| one.of(&snapshot.capacity).unwrap_or(0)).collect();
     if policy.fair_sharing {
-        let view = View::of(&mut desk, &Bars::default(), Sight::sums());
-        let board = Board::new(&view.world);
+        let accounts = Accounts::of(&mut desk);
         for (column, capacity) in columns.iter().zip(&mut capacity) {
             if let Some(resource) = column.resource() {
-                *capacity = amount(board.total.of(resource));
+                *capacity = amount(accounts.total.of(resource));
             }
         }
-        shared(&board, &columns, &mut all);
+        shared(&accounts.tree, &columns, &mut all);
         for (shares, used) in all.iter_mut().zip(used_ppm(snapshot, now)) {
             let gpus = columns.iter().position(|one| one.resource() == Some(Resource::Gpu));
             gpus.into_iter().for_each(|at| shares[at].used_ppm = Some(used));
@@ -194,9 +190,9 @@ fn tally(desk: &mut RoundState<'_>, tree: &Tree, columns: &[Column<'_>], all: &m
 }
 
 /// Replaces these amounts by those of a fair-sharing round.
-fn shared(board: &Board<'_>, columns: &[Column<'_>], all: &mut [Vec<ShareOf>]) {
+fn shared(tree: &Tree, columns: &[Column<'_>], all: &mut [Vec<ShareOf>]) {
     for (at, shares) in all.iter_mut().enumerate() {
-        let (terms, account) = (&board.tree.terms[at], &board.tree.accounts[at]);
+        let (terms, account) = (&tree.terms[at], &tree.accounts[at]);
         for (column, share) in columns.iter().zip(shares) {
             let Some(resource) = column.resource() else { continue };
             let bound = |of: i64| (of != UNLIMITED).then(|| amount(of));

@@ -65,9 +65,6 @@ pub struct Tree {
     places: Arc<BTreeMap<String, QueueAt>>,
     /// Rank among its siblings by age and name.
     seniority: Arc<Vec<usize>>,
-    /// A count of changes to what is held, and its value at each queue's last change.
-    changes: u64,
-    changed: Vec<u64>,
 }
 
 impl Tree {
@@ -94,8 +91,6 @@ impl Tree {
         let places = named.map(|(at, one)| (one.name.clone(), QueueAt(at))).collect();
         let accounts = vec![Account::default(); terms.len()];
         Self {
-            changes: 0,
-            changed: vec![0; terms.len()],
             terms: Arc::new(terms),
             accounts,
             paths: Arc::new(paths),
@@ -137,17 +132,9 @@ impl Tree {
         Some((*a.get(a.len().checked_sub(both + 1)?)?, *b.get(b.len().checked_sub(both + 1)?)?))
     }
 
-    /// The change count when the queue or a descendant last held more or less; `None`: of all
-    /// queues.
-    pub(super) fn changed(&self, at: Option<QueueAt>) -> u64 {
-        at.map_or(self.changes, |at| self.changed[at.0])
-    }
-
     /// Adds an amount to what the queue and its ancestors hold, or subtracts it.
     pub fn charge(&mut self, at: QueueAt, amount: &Amount, is_firm: bool, is_more: bool) {
-        self.changes += 1;
         for at in &self.paths[at.0] {
-            self.changed[at.0] = self.changes;
             let account = &mut self.accounts[at.0];
             let change = |sum: &Amount| {
                 if is_more { sum.plus(amount) } else { sum.minus(amount) }
@@ -156,13 +143,6 @@ impl Tree {
             if is_firm {
                 account.firm = change(&account.firm);
             }
-        }
-    }
-
-    /// Swaps these accounts with those of the tree. Called twice, it restores both.
-    pub(super) fn exchange(&mut self, accounts: &mut [(QueueAt, Account)]) {
-        for (at, account) in accounts {
-            std::mem::swap(&mut self.accounts[at.0], account);
         }
     }
 

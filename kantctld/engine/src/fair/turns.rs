@@ -4,13 +4,13 @@
 //! Source: man slurm.conf, PriorityType priority/multifactor; `order::multifactor` has the figures.
 //! Reads: what `order` reads. Knobs: `order` of a queue, `[priority]`.
 
-use crate::job::WaitingJob;
-use crate::order::fair_share::FairShare;
-use crate::order::multifactor::Multifactor;
-use crate::order::rank::Rank;
-use crate::order::rank_of;
-use crate::order::ranker::facts;
-use crate::snapshot::Snapshot;
+use crate::model::job::WaitingJob;
+use crate::model::rank::Rank;
+use crate::model::snapshot::Snapshot;
+use crate::policy::order::fair_share::FairShare;
+use crate::policy::order::multifactor::Multifactor;
+use crate::policy::order::rank_of;
+use crate::policy::order::ranker::facts;
 use common::id::JobKey;
 use common::policy::Order;
 use common::policy::queue::Queue;

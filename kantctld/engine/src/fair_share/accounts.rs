@@ -13,13 +13,14 @@ use crate::model::job::WaitingJob;
 use crate::model::shape_cache::ShapeIndex;
 use crate::round::planner::RoundState;
 use common::id::{JobKey, QosName, QueueName};
+use common::policy::Policy;
 use common::policy::queue::Queue;
 use common::resource::Allocation;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The accounts of a round, and what the shapes in it count for.
-pub(super) struct Accounts {
+pub(crate) struct Accounts {
     pub tree: Tree,
     /// The capacity of the nodes that are up.
     pub total: Amount,
@@ -165,7 +166,7 @@ pub(super) fn is_preemptible(state: &RoundState<'_>, job: &WaitingJob, queue: &Q
 }
 
 /// The priority of a job inside its queue: by QoS, then by nice.
-pub(super) fn priority(state: &RoundState<'_>, qos: Option<&QosName>, nice: i32) -> i64 {
-    let found = state.snapshot.policy.qos.iter().find(|known| Some(&known.name) == qos);
+pub(crate) fn priority(policy: &Policy, qos: Option<&QosName>, nice: i32) -> i64 {
+    let found = policy.qos.iter().find(|known| Some(&known.name) == qos);
     (found.map_or(0, |qos| i64::from(qos.priority)) << 32) - i64::from(nice)
 }

@@ -17,7 +17,7 @@ use common::unit::{Bytes, Nodes, Tasks};
 
 /// What a job counts for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Asks {
+pub(crate) struct Asks {
     /// With its minimum of tasks.
     pub least: Amount,
     /// With all of its tasks.
@@ -125,7 +125,7 @@ fn fewest_nodes(demand: &Demand<'_>, sizes: &[(u32, u32)]) -> Option<Nodes> {
 }
 
 /// What these shares count for.
-pub(super) fn held<'s>(
+pub(crate) fn held<'s>(
     cluster: &ClusterIndex,
     shares: impl IntoIterator<Item = &'s Share>,
 ) -> Amount {

@@ -8,12 +8,14 @@
 
 use super::accounts::Accounts;
 use super::asks::held;
-use super::rank::{Rank, Ranks};
+use super::moves::may_move;
+use super::rank::Ranks;
 use super::search::Sought;
+use crate::fair::order::Rank;
 use crate::fair::runtime::{Method, always_min, is_safe, reclaim_min};
 use crate::fair::taking::{Claimant, may_lose};
 use crate::fair::tree::{QueueAt, Tree};
-use crate::fair::{Amount, Place, may_move};
+use crate::fair::{Amount, Place};
 use crate::model::cluster::NodeIndex;
 use crate::model::job::RunningJob;
 use crate::round::planner::RoundState;

@@ -38,7 +38,8 @@ impl<'a> Gang<'a> {
             None => vec![job],
         };
         let may = jobs.iter().all(|one| is_preemptible(state, one, queue));
-        let priority = jobs.iter().map(|one| priority(state, one.qos.as_ref(), one.nice)).min();
+        let policy = &state.snapshot.policy;
+        let priority = jobs.iter().map(|one| priority(policy, one.qos.as_ref(), one.nice)).min();
         let parts: Vec<_> =
             jobs.into_iter().map(|one| (one, state.shape_for(queue, one))).collect();
         let mut sized: Vec<_> =

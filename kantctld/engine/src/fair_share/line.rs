@@ -6,8 +6,9 @@
 //! among the queue's siblings, then that of the job in its queue.
 
 use super::accounts::{Accounts, priority};
-use super::rank::{Rank, Ranks};
+use super::rank::Ranks;
 use crate::fair::Amount;
+use crate::fair::order::Rank;
 use crate::fair::tree::QueueAt;
 use crate::model::job::WaitingJob;
 use crate::model::wait_queue::ClassId;
@@ -114,7 +115,7 @@ impl<'a> Line<'a> {
         let asks = accounts.asks(state, shape);
         let asks = if turn.standing == Standing::Grows { asks.each } else { asks.least };
         let by_turn = self.turns.get(&job.key).map(|turn| turn.saturating_neg());
-        let own = || priority(state, job.qos.as_ref(), job.nice);
+        let own = || priority(&state.snapshot.policy, job.qos.as_ref(), job.nice);
         let place = Place {
             priority: Reverse(by_turn.unwrap_or_else(own)),
             standing: turn.standing,

@@ -188,8 +188,8 @@ impl<'a> FairRound<'a> {
     }
 
     /// Whether the claimant may take these, as queues stand now; and as they would if jobs that
-    /// started in this round had only their minimum, and those that wait for others to leave had
-    /// nothing yet, as the judge counts them.
+    /// started in this round had only their minimum, and those that wait for others to leave or to
+    /// move had nothing yet, as the judge counts them.
     fn may_take_it(&self, claimant: &Claimant, lost: &[(QueueAt, Amount)]) -> bool {
         let tree = &self.accounts.tree;
         if !may_take(tree, claimant, lost, 1.0) {

@@ -1,7 +1,6 @@
 //! Fair sharing between queues as one loop over the state of a round: the queue furthest below its
 //! share has the next turn, and what a job gets is taken on the round's own trial, in every detail.
-//! It is built beside [`crate::fair`], which still decides the rounds, and is compared with it by
-//! tests.
+//! What queues are entitled to is in [`crate::fair`].
 //!
 //! 1. Place: each job starts where there is room, or waits for room that others are leaving.
 //! 2. Move: running jobs move to make room for a waiting one, if all of them have a place.
@@ -13,6 +12,7 @@
 mod accounts;
 mod asks;
 mod rank;
+mod refusal;
 
 mod gang;
 mod line;
@@ -27,4 +27,11 @@ mod place;
 
 mod round;
 
+pub(crate) use accounts::{Accounts, priority};
+pub(crate) use asks::held;
+pub(crate) use moves::may_move;
+pub(crate) use refusal::over_quota;
 pub use round::round;
+
+#[cfg(test)]
+mod tests;

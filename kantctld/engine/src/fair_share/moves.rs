@@ -10,7 +10,9 @@ use super::candidates::{Candidates, Claim};
 use super::gang::Gang;
 use super::round::FairRound;
 use super::search::Search;
+use crate::model::job::RunningJob;
 use crate::round::planner::{Mover, RoundState};
+use common::time::Span;
 
 /// The most candidates for one job.
 const CANDIDATES_MAX: usize = 64;
@@ -42,9 +44,26 @@ impl<'a> FairRound<'a> {
         if !self.state.move_for((job, shape), &places[0], &movers) {
             return false;
         }
-        self.accounts.tree.charge(claim.claimant.queue, &gang.asks, !gang.is_preemptible, true);
+        let queue = claim.claimant.queue;
+        self.accounts.tree.charge(queue, &gang.asks, !gang.is_preemptible, true);
+        self.extra.entry(queue).or_default().push(gang.asks);
         let moved = u32::try_from(movers.len()).unwrap_or(u32::MAX);
         self.moves_left = self.moves_left.saturating_sub(moved);
         true
     }
+}
+
+/// Whether a running job may be moved and is past its `runtime_min`.
+pub(crate) fn may_move(state: &RoundState<'_>, job: &RunningJob) -> bool {
+    // A job that can give up nodes is not stopped for a move: it would restart with its minimum.
+    if job.nodes_min.is_some() || state.snapshot.may_move(job, state.now).is_none() {
+        return false;
+    }
+    let path = std::iter::successors(state.queues.get(&job.queue), |queue| {
+        state.queues.get(queue.parent.as_ref()?)
+    });
+    // Policies with a cycle of queues are refused; the bound only makes the walk finite.
+    let mut safe = path.take(state.queues.len()).map(|queue| queue.preemption.runtime_min);
+    let least = safe.find(|least| *least > Span::default()).unwrap_or_default();
+    state.now.since(job.started_at) >= least
 }

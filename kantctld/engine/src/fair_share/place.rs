@@ -14,11 +14,10 @@ use super::line::{Line, Standing, Turn};
 use super::round::FairRound;
 use super::search::Search;
 use crate::fair::bounds::{Excess, within_bounds};
-use crate::fair::{Amount, Resource};
 use crate::model::shape_cache::{RoomIndex, ShapeIndex};
 use crate::policy::admit::Refused;
-use common::id::{JobKey, QueueName};
-use common::reason::{Counted, QuotaBound, WaitReason, What};
+use common::id::JobKey;
+use common::reason::WaitReason;
 use common::time::Time;
 use common::unit::Tasks;
 use std::collections::{BTreeMap, BTreeSet};
@@ -154,7 +153,7 @@ impl<'a> FairRound<'a> {
         self.lacking.entry(turn.class).or_insert(lacking);
         if turn.job.together.is_some() {
             // Without room, each component has its reason already.
-            let reason = excess.and_then(|excess| self.exceeded(excess, &gang.asks));
+            let reason = excess.and_then(|excess| self.accounts.exceeded(excess, &gang.asks));
             for (job, _) in gang.parts.iter() {
                 reason.iter().for_each(|one| self.state.is_refused(job.key, one.clone()));
             }
@@ -217,33 +216,5 @@ impl<'a> FairRound<'a> {
         self.extra.entry(turn.queue).or_default().push(more);
         line.has_changed(&self.accounts, turn.queue);
         line.grows(&mut self.state, &mut self.accounts, *turn);
-    }
-
-    /// The reason of a job that would exceed this bound.
-    pub fn exceeded(&self, excess: Excess, asks: &Amount) -> Option<WaitReason> {
-        let (queue, resource, is_quota) = match excess {
-            Excess::Limit(queue, resource) => (queue, resource, false),
-            Excess::Quota(queue, resource) => (queue, resource, true),
-        };
-        let tree = &self.accounts.tree;
-        let (terms, account) = (&tree.terms[queue.0], &tree.accounts[queue.0]);
-        let (bound, used) =
-            if is_quota { (terms.firm, account.firm) } else { (terms.limit, account.allocated) };
-        let shown = |amount: &Amount| {
-            let of = amount.of(resource);
-            let of = if resource == Resource::Cpu { of / 1000 } else { of };
-            u64::try_from(of).unwrap_or_default()
-        };
-        let what = match resource {
-            Resource::Cpu => What::Cpus,
-            Resource::Memory => What::Memory,
-            Resource::Gpu => What::Gpus,
-        };
-        let (limit, used, asked) = (shown(&bound), shown(&used), shown(asks));
-        Some(WaitReason::QuotaExceeded {
-            queue: QueueName::new(&terms.name).ok()?,
-            bound: QuotaBound::AtMost { owed: shown(&terms.quota) },
-            counted: Counted { what, gpu_kind: None, limit, used, asked },
-        })
     }
 }

@@ -30,7 +30,8 @@ pub(super) struct FairRound<'a> {
     /// Those of which no further job was tried.
     pub dropped: BTreeSet<ClassId>,
     /// What jobs that started in this round hold beyond their minimum, and what jobs get that wait
-    /// for others to leave, by queue. No running job is stopped because its queue has that.
+    /// for others to leave or to move, by queue. No running job is stopped because its queue has
+    /// that.
     pub extra: BTreeMap<QueueAt, Vec<Amount>>,
     /// How many more jobs may move.
     pub moves_left: u32,
@@ -86,7 +87,7 @@ impl FairRound<'_> {
                 continue;
             }
             let most = self.accounts.asks(&self.state, lacking.shape).most;
-            let excess = lacking.excess.and_then(|excess| self.exceeded(excess, &most));
+            let excess = lacking.excess.and_then(|excess| self.accounts.exceeded(excess, &most));
             let Some(of) = self.state.snapshot.wait_queue.class(class) else { continue };
             let never = if excess.is_none() { self.state.never_fits(lacking.shape) } else { None };
             match excess.or(never) {

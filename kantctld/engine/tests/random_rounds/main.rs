@@ -7,7 +7,6 @@
 #![allow(clippy::unwrap_used)] // a test, all of it
 
 mod cluster;
-mod differences;
 mod draw;
 mod jobs;
 mod policies;
@@ -18,7 +17,6 @@ use common::id::JobKey;
 use common::policy::{Placement, Policy};
 use common::reason::WaitReason;
 use common::time::{Span, Time};
-use differences::Differences;
 use engine::{Round, Snapshot, WaitingJob, could_ever_fit, schedule};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -169,29 +167,6 @@ fn the_judge_accepts_rounds_where_queues_share_fairly_and_every_job_has_its_turn
     assert!(only.is_some() || saved_moves > 0, "no job moved that had saved its work");
     assert!(only.is_some() || shrunk > 0, "no job gave nodes up");
     assert!(only.is_some() || grown > 0, "no job grew");
-}
-
-/// Histories whose rounds are decided by the one loop (`engine::fair_share`).
-const LOOP_HISTORIES: u64 = 1_000;
-
-#[test]
-fn the_judge_accepts_fair_rounds_of_the_one_loop_and_every_job_has_its_turn() {
-    #[allow(clippy::disallowed_methods)] // how a person asks for one history, or for more
-    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
-    let wanted = number("KANT_HISTORIES").unwrap_or(LOOP_HISTORIES);
-    let (only, mut seen) = (number("KANT_SEED"), Differences::default());
-    for seed in only.unwrap_or(1)..=only.unwrap_or(wanted) {
-        let (grows, saves) = (seed.is_multiple_of(2), seed.is_multiple_of(3));
-        let mut world = fair_world(seed, grows, saves);
-        world.decide = engine::fair_share::round;
-        world.is_compared = true;
-        let world = to_its_end(world).unwrap_or_else(|wrong| {
-            panic!("seed {seed}: {wrong}\nreplay it alone with KANT_SEED={seed}")
-        });
-        seen.add(&world.differences);
-    }
-    println!("{wanted} histories: {seen}");
-    assert!(only.is_some() || seen.rounds > 0, "no round was decided");
 }
 
 #[test]

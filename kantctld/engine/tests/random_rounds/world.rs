@@ -2,7 +2,6 @@
 //! bookings appear and disappear. Whether the engine is right is decided by the judge and the
 //! tests.
 
-use super::differences::Differences;
 use super::draw::Draw;
 use super::{cluster, jobs, policies};
 use common::cpuset::CpuSet;
@@ -68,11 +67,6 @@ pub struct World {
     /// The number of moves, and the times of recent ones.
     pub moves: u32,
     pub moved_at: Vec<Time>,
-    /// The function that decides the rounds.
-    pub decide: fn(&Snapshot, Time) -> Round,
-    /// Whether its rounds are compared with those of `schedule`, and where they differ.
-    pub is_compared: bool,
-    pub differences: Differences,
 }
 
 impl World {
@@ -116,9 +110,6 @@ impl World {
             has_third: false,
             moves: 0,
             moved_at: Vec::new(),
-            decide: schedule,
-            is_compared: false,
-            differences: Differences::default(),
         }
     }
 
@@ -184,10 +175,7 @@ impl World {
     pub fn round(&mut self) -> Result<Round, String> {
         self.rounds += 1;
         self.snapshot.settle(self.now);
-        let round = (self.decide)(&self.snapshot, self.now);
-        if self.is_compared {
-            self.differences.compare(&schedule(&self.snapshot, self.now), &round);
-        }
+        let round = schedule(&self.snapshot, self.now);
         let mut wrong = check(&self.snapshot, self.now, &round);
         wrong.extend(check_decisions(&self.snapshot, self.now, &round.decisions));
         if !wrong.is_empty() {
@@ -249,7 +237,7 @@ impl World {
         if read != self.snapshot {
             return Err("a snapshot changes when it is written and read".to_owned());
         }
-        let again = (self.decide)(&read, self.now);
+        let again = schedule(&read, self.now);
         if (&again.decisions, &again.planned_starts) != (&round.decisions, &round.planned_starts)
             || again.next_look != round.next_look
         {

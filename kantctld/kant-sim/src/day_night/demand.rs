@@ -141,6 +141,7 @@ mod tests {
             teams,
             protection: Span::from_minutes(30),
             checkpoint: Span::from_minutes(30),
+            moves: common::policy::Moves::default(),
         }
     }
 

@@ -15,6 +15,7 @@ pub use play::play;
 use crate::cluster::SimError;
 use crate::report::{Percentiles, ReportError, TeamOutcome, Waits};
 use common::id::QueueName;
+use common::policy::Moves;
 use common::time::{Span, Time};
 use common::unit::Gpus;
 use serde::Serialize;
@@ -68,6 +69,8 @@ pub struct Setup {
     pub protection: Span,
     /// Training saves its work this often.
     pub checkpoint: Span,
+    /// The moves of training that make room for larger jobs.
+    pub moves: Moves,
 }
 
 /// A training job: on one node.

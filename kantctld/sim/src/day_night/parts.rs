@@ -9,9 +9,7 @@ use common::gpu::GpuKind;
 use common::id::{Gid, NodeName, PortName, QueueName, RoleName, ServiceName, Uid};
 use common::job::{Ask, Owner, Probe, ProbeAction, Probes};
 use common::policy::queue::Queue;
-use common::policy::{
-    Amounts, Factors, Moves, Policy as ClusterPolicy, Preemption, Quota, YieldsFirst,
-};
+use common::policy::{Amounts, Factors, Policy as ClusterPolicy, Preemption, Quota, YieldsFirst};
 use common::resource::{GpuRequest, Request};
 use common::service::table::Hold;
 use common::service::{Bounds, RoleSpec, ServiceSpec, UpdatePolicy};
@@ -100,7 +98,7 @@ impl Setup {
         queues.extend(self.teams.iter().map(team));
         // Every job names its queue, but there must be a default.
         queues[0].default = true;
-        ClusterPolicy { queues, fair_sharing: true, ..ClusterPolicy::default() }
+        ClusterPolicy { queues, fair_sharing: true, moves: self.moves, ..ClusterPolicy::default() }
     }
 
     pub(super) fn settings(&self) -> Settings {
@@ -116,7 +114,7 @@ impl Setup {
             fair_sharing: true,
             yields_first: YieldsFirst::default(),
             factors: Factors::default(),
-            moves: Moves::default(),
+            moves: self.moves,
             topology: Topology::default(),
         }
     }

@@ -19,6 +19,7 @@ fn setup() -> Setup {
         teams: vec![("lab".parse().unwrap(), Gpus(8))],
         protection: Span::from_minutes(30),
         checkpoint: Span::from_minutes(60),
+        moves: common::policy::Moves::default(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tests of the standing of queues on two nodes of 8 GPUs.
 
 use super::*;
-use crate::preempt::tests::{World, of, queue};
+use crate::round::preempt::tests::{World, of, queue};
 use crate::testing::{change_policy, gpu_node, gpu_request};
 use common::policy::queue::Queue;
 
@@ -13,7 +13,7 @@ fn world(queues: Vec<Queue>, is_fair: bool) -> World {
 
 /// A queue with this quota, of preemptible jobs.
 fn owed(name: &str, gpus: u32) -> Queue {
-    Queue { quota: crate::preempt::tests::owed(name, gpus).quota, ..queue(name) }
+    Queue { quota: crate::round::preempt::tests::owed(name, gpus).quota, ..queue(name) }
 }
 
 /// GPUs of each queue: guaranteed, held, waited for, fair share, lent; and its lenders.

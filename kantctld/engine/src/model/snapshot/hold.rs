@@ -22,7 +22,7 @@ impl Snapshot {
         self.members.clear();
         self.ends.clear();
         self.victim_index = VictimIndex::default();
-        self.running_index = RunningIndex::none(&self.policy, &self.cluster);
+        self.running_index = RunningIndex::default();
         self.ledger = Ledger::default();
         self.ledger.set_capacity(&self.cluster);
         let running: Vec<Arc<RunningJob>> = self.running.values().cloned().collect();
@@ -59,7 +59,7 @@ impl Snapshot {
             }
             self.victim_index.remove(&self.policy, job, &hold);
             if let Some(member) = self.members.remove(&job.key) {
-                self.running_index.remove(&self.cluster, job, &member);
+                self.running_index.remove(job, &member);
             }
             self.ledger.stop(&self.policy, &self.cluster, job);
         }

@@ -9,7 +9,6 @@ use super::RoundState;
 use super::leaving::Victim;
 use super::preempting::Awaiting;
 use crate::model::cluster::NodeIndex;
-use crate::model::decision::Decision;
 use crate::model::job::WaitingJob;
 use crate::model::shape::Shape;
 use crate::model::shape_cache::ShapeIndex;
@@ -34,12 +33,6 @@ pub(crate) struct Component<'a> {
 type Found<'a> = (Shape<'a>, Layout, Claim);
 
 impl<'a> RoundState<'a> {
-    /// Whether the job starts in this round.
-    pub(crate) fn starts(&self, key: JobKey) -> bool {
-        let is_it = |one: &Decision| matches!(one, Decision::Start { key: k, .. } if *k == key);
-        self.decisions.iter().any(is_it)
-    }
-
     /// Starts all components on their nodes, or on others if requirements other than room exclude
     /// those; or starts none. Returns whether they start.
     pub(crate) fn start_all_there(&mut self, first: JobKey, places: &[Component<'a>]) -> bool {

@@ -1,5 +1,5 @@
 //! Moves of running jobs that make room for another job. All of them are tried together with their
-//! exact places, and then all are decided, or none. `fair` chooses the jobs.
+//! exact places, and then all are decided, or none. `fair_share` chooses the jobs.
 //!
 //! A moved job is stopped, and its new place is kept until it waits again and starts there. No job
 //! is stopped unless all jobs concerned have a place when the victims are gone.
@@ -8,7 +8,7 @@
 //! is stopped; the other half of a is kept for it, and b for job 3.
 
 use super::RoundState;
-use super::preempting::{Awaiting, seats};
+use super::preempting::Awaiting;
 use crate::model::cluster::NodeIndex;
 use crate::model::cluster::node::{Holder, NEVER};
 use crate::model::decision::Decision;
@@ -188,10 +188,9 @@ impl<'a> RoundState<'a> {
     fn keep_place(&mut self, place: Found<'a>) {
         let Found { job, index, shape, layout, claim } = place;
         let nodes: Vec<NodeIndex> = layout.iter().map(|(at, _)| *at).collect();
-        let seats = seats(&shape, &layout);
         self.book_from_now(job, &shape, layout);
         self.look(&nodes, NEVER);
         let ends_by = job.time_limit.map(|limit| self.now + limit);
-        self.await_others(job.key, Awaiting { shape: index, nodes, seats, claim, ends_by });
+        self.await_others(job.key, Awaiting { shape: index, nodes, claim, ends_by });
     }
 }

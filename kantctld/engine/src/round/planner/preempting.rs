@@ -37,8 +37,6 @@ use std::sync::Arc;
 pub(crate) struct Awaiting {
     pub(super) shape: ShapeIndex,
     pub(super) nodes: Vec<NodeIndex>,
-    /// The node of each part or, for a job on as few nodes as hold it, of each task.
-    pub(super) seats: Vec<NodeIndex>,
     /// What it will hold; already in the usage accounting.
     pub(super) claim: Claim,
     pub(super) ends_by: Option<Time>,
@@ -95,13 +93,12 @@ impl<'a> RoundState<'a> {
         let shares = placed.shares.iter().map(|(_, share)| share);
         let claim =
             crate::model::claims::of_start(job, shares, self.trial.cluster, &mut self.accounting);
-        let seats = seats(&shape, &layout);
         self.book_from_now(job, &shape, layout);
         if snapshot.waiting(key).is_some() {
             self.planned_starts.insert(key, planned_start);
         }
         let ends_by = job.time_limit.map(|limit| self.now + limit);
-        Some((job, Awaiting { shape: index, nodes, seats, claim, ends_by }))
+        Some((job, Awaiting { shape: index, nodes, claim, ends_by }))
     }
 
     pub(super) fn fence(&self, nodes: &[NodeIndex]) -> Vec<bool> {
@@ -236,13 +233,12 @@ impl<'a> RoundState<'a> {
         self.planned_starts
             .insert(job.key, PlannedStart { at: self.now, nodes: names, yielded: true });
         self.unmet.remove(&job.key);
-        let seats = seats(of, &layout);
         self.book_from_now(job, of, layout);
         self.look(&nodes, NEVER);
         let ends_by = job.time_limit.map(|limit| self.now + limit);
         self.accounting.add(&claim, ends_by);
         self.count_kept(job);
-        self.awaiting.insert(job.key, Awaiting { shape, nodes, seats, claim, ends_by });
+        self.awaiting.insert(job.key, Awaiting { shape, nodes, claim, ends_by });
     }
 
     /// With fair sharing, room is kept for no more tasks of an array than may run at once.
@@ -273,11 +269,4 @@ impl<'a> RoundState<'a> {
             }
         }
     }
-}
-
-/// The node of each part of a layout or, if tasks are not divided by node, of each task.
-pub(super) fn seats(shape: &Shape<'_>, layout: &Layout) -> Vec<NodeIndex> {
-    let is_by_node = shape.nodes().is_some();
-    let times = |part: &crate::model::demand::Part| if is_by_node { 1 } else { part.tasks.0 };
-    layout.iter().flat_map(|(at, part)| (0..times(part)).map(|_| *at)).collect()
 }

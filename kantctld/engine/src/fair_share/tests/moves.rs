@@ -1,7 +1,7 @@
 //! Tests of jobs that move so that others have room.
 
 use super::fair;
-use crate::preempt::tests::{World, of, on_nodes, queue};
+use crate::round::preempt::tests::{World, of, on_nodes, queue};
 use crate::testing::{change_policy, gpu_node, gpu_request, key};
 use crate::{check, schedule};
 use common::policy::Moves;

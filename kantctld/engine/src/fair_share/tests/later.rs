@@ -1,8 +1,8 @@
 //! Tests of nodes reserved for a future time for the first job of a queue.
 
 use super::{World, fair, queue};
-use crate::job::WaitingJob;
-use crate::preempt::tests::{of, on_nodes};
+use crate::model::job::WaitingJob;
+use crate::round::preempt::tests::{of, on_nodes};
 use crate::testing::{gpu_request, key};
 use common::time::Span;
 

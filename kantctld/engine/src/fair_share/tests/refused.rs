@@ -1,8 +1,8 @@
 //! Tests of plans that the desk refuses. Most use one such node or job.
 
 use super::{fair, owed, queue};
-use crate::job::WaitingJob;
-use crate::preempt::tests::{World, of};
+use crate::model::job::WaitingJob;
+use crate::round::preempt::tests::{World, of};
 use crate::testing::{change_policy, gpu_node, gpu_request, key, name};
 use common::id::{ReservationName, Uid};
 use common::reservation::Reservation;
@@ -103,7 +103,7 @@ fn a_job_that_yields_to_nobody_is_known_to_be_over_its_quota_before_it_is_tried(
     world.submit(of(1, gpu_request(4), "a", "low")).submit(of(2, gpu_request(5), "a", "low"));
     world.submit(of(3, gpu_request(8), "b", "low"));
     world.snapshot.settle(world.now);
-    let over = |job| crate::fair::over_quota(&world.snapshot, world.now, key(job));
+    let over = |job| crate::fair_share::over_quota(&world.snapshot, world.now, key(job));
     assert_eq!((over(1), over(3)), (None, None));
     let told = over(2).unwrap().to_string();
     assert!(told.contains("queue a") && told.contains('4'), "{told}");

@@ -1,9 +1,9 @@
 //! Tests of how requests are counted: kinds of GPU, arrays, coarse requests, and turns.
 
 use super::{fair, owed, queue};
-use crate::job::WaitingJob;
-use crate::node_snapshot::NodeSnapshot;
-use crate::preempt::tests::{World, of};
+use crate::model::job::WaitingJob;
+use crate::model::node_snapshot::NodeSnapshot;
+use crate::round::preempt::tests::{World, of};
 use crate::testing::{change_policy, gpu_node, gpu_request};
 use common::gpu::GpuKind;
 use common::policy::queue::Queue;

@@ -6,9 +6,8 @@ mod later;
 mod moves;
 mod refused;
 mod sets;
-mod sight;
 
-use crate::preempt::tests::{World, low, of, owed, queue};
+use crate::round::preempt::tests::{World, low, of, owed, queue};
 use crate::testing::{change_policy, gpu_node, gpu_request};
 use common::policy::queue::Queue;
 use common::time::Span;
@@ -83,7 +82,7 @@ fn in_a_queue_the_higher_priority_is_made_room_for() {
     let mut world = fair(vec![queue("q")]);
     world.submit(low(1, 8)).submit(low(2, 8));
     world.round();
-    world.at(5).submit(crate::preempt::tests::high(3, 8));
+    world.at(5).submit(crate::round::preempt::tests::high(3, 8));
     assert_eq!(world.round(), ["2 for 3"]);
 }
 

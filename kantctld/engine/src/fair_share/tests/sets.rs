@@ -1,8 +1,8 @@
 //! Tests of preemption for all components of a job, or for none.
 
 use super::queue;
-use crate::job::WaitingJob;
-use crate::preempt::tests::{World, of, owed};
+use crate::model::job::WaitingJob;
+use crate::round::preempt::tests::{World, of, owed};
 use crate::testing::{change_policy, gpu_node, gpu_request, key};
 use common::policy::queue::Queue;
 

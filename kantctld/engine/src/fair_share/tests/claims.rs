@@ -1,7 +1,7 @@
 //! Tests of which queue may reclaim what from which.
 
 use super::{borrowed, fair, queue, world};
-use crate::preempt::tests::{World, of, owed};
+use crate::round::preempt::tests::{World, of, owed};
 use crate::testing::{change_policy, gpu_request, key, request};
 use common::policy::YieldsFirst;
 use common::policy::queue::Queue;
