@@ -41,7 +41,7 @@ pub fn schedule(snapshot: &Snapshot, now: Time) -> Round {
 
 fn round(snapshot: &Snapshot, now: Time) -> Round {
     if snapshot.policy.fair_sharing {
-        return crate::fair::round(snapshot, now);
+        return crate::fair_share::round(snapshot, now);
     }
     let mut state = RoundState::new(snapshot, now);
     // 1. Order.
