@@ -3,7 +3,7 @@
 
 use clap::Args;
 use serde_json::json;
-use sim::cases::{CaseError, Judged, Verdict};
+use sim::cases::{CaseError, Decider, Judged, Verdict};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +16,9 @@ pub struct Arguments {
     /// Print one JSON object per case, and one with the totals
     #[arg(long)]
     json: bool,
+    /// Run the cases through the scheduler itself, on a cluster of kant with jobs of kant
+    #[arg(long)]
+    product: bool,
 }
 
 /// Why cases were not run, or failed.
@@ -38,8 +41,9 @@ pub enum ScenarioError {
 /// [`ScenarioError`]; also when cases fail, after all have run.
 pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), ScenarioError> {
     let mut counts = [0usize; 3];
+    let decider = if arguments.product { Decider::Product } else { Decider::Plan };
     for file in &arguments.files {
-        for judged in cases(file)? {
+        for judged in cases(file, decider)? {
             counts[verdict_index(&judged.verdict)] += 1;
             if arguments.json {
                 writeln!(out, "{}", as_json(&judged))?;
@@ -61,11 +65,11 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), ScenarioEr
     if fail > 0 { Err(ScenarioError::Failed(fail)) } else { Ok(()) }
 }
 
-fn cases(file: &Path) -> Result<Vec<Judged>, ScenarioError> {
+fn cases(file: &Path, decider: Decider) -> Result<Vec<Judged>, ScenarioError> {
     let name = || file.display().to_string();
     let text = std::fs::read_to_string(file)
         .map_err(|source| ScenarioError::Read { file: name(), source })?;
-    sim::cases::run(&text).map_err(|source| ScenarioError::Play { file: name(), source })
+    sim::cases::run(&text, decider).map_err(|source| ScenarioError::Play { file: name(), source })
 }
 
 const fn verdict_index(verdict: &Verdict) -> usize {

@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
 use serde_json::{Value, json};
-use sim::cases::{Verdict, run};
+use sim::cases::{Decider, Verdict, run};
 
 fn verdict(case: &Value) -> Verdict {
-    let mut judged = run(&json!([case]).to_string()).unwrap();
+    let mut judged = run(&json!([case]).to_string(), Decider::Plan).unwrap();
     judged.pop().unwrap().verdict
 }
 

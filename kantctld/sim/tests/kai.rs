@@ -1,15 +1,19 @@
-//! Every case of tests/kai has the outcome in the list next to it. The test fails when a case that
-//! passed fails, and when a case passes that is listed as failing.
+//! Every case of tests/kai has the outcome in the lists next to it, one for each way to decide its
+//! rounds. The test fails when a case that passed fails, and when a case passes that is listed as
+//! failing.
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
-use sim::cases::{Verdict, run};
+use sim::cases::{Decider, Verdict, run};
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// One line per case that does not pass, and the number of those that do.
-fn listed() -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/kai");
-    let mut files: Vec<_> = std::fs::read_dir(&folder)
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/kai")
+}
+
+/// One line per case that does not pass, and the number of those that do, by file.
+fn listed(decider: Decider) -> String {
+    let mut files: Vec<_> = std::fs::read_dir(folder())
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
@@ -18,7 +22,7 @@ fn listed() -> String {
     let mut text = String::new();
     let (mut pass, mut all) = (0, 0);
     for file in files {
-        for judged in run(&std::fs::read_to_string(&file).unwrap()).unwrap() {
+        for judged in run(&std::fs::read_to_string(&file).unwrap(), decider).unwrap() {
             all += 1;
             match judged.verdict {
                 Verdict::Pass => pass += 1,
@@ -33,13 +37,22 @@ fn listed() -> String {
     text
 }
 
-#[test]
-fn every_case_comes_out_as_it_is_listed() {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/kai/outcomes.txt");
-    let listed = listed();
+fn check(decider: Decider, list: &str) {
+    let golden = folder().join(list);
+    let listed = listed(decider);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&golden, &listed).unwrap();
     }
     let expected = std::fs::read_to_string(&golden).unwrap_or_default();
-    assert_eq!(listed, expected, "UPDATE_GOLDEN=1 writes the list anew");
+    assert_eq!(listed, expected, "UPDATE_GOLDEN=1 writes the list again");
+}
+
+#[test]
+fn every_case_comes_out_as_it_is_listed() {
+    check(Decider::Plan, "outcomes.txt");
+}
+
+#[test]
+fn every_case_comes_out_in_the_product_as_it_is_listed() {
+    check(Decider::Product, "outcomes-product.txt");
 }

@@ -27,4 +27,4 @@ mod place;
 
 mod round;
 
-pub use round::round;
+pub use round::{Passes, round, round_of};

@@ -88,14 +88,15 @@ impl<'a> FairRound<'a> {
         if let Err(excess) = within_bounds(tree, turn.queue, &gang.asks, gang.is_preemptible) {
             return self.lacks(line, &gang, Lacking { turn: *turn, shape, excess: Some(excess) });
         }
-        match self.start(&gang, turn) {
+        let started = if self.passes.place { self.start(&gang, turn) } else { Err(Lack::Room) };
+        match started {
             Ok(()) => {}
             Err(Lack::Reported) => return,
             Err(Lack::Class(reason)) => {
                 self.state.waits.tell_class(turn.class, reason);
                 return line.drop_class(&self.accounts, turn);
             }
-            Err(Lack::Room) if self.awaits_others(placing, &gang) => {}
+            Err(Lack::Room) if self.passes.place && self.awaits_others(placing, &gang) => {}
             Err(Lack::Room) => {
                 return self.lacks(line, &gang, Lacking { turn: *turn, shape, excess: None });
             }

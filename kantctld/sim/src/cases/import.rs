@@ -30,11 +30,11 @@ pub enum ImportError {
     },
 }
 
-fn unsupported<T>(what: impl Into<String>) -> Result<T, ImportError> {
+pub(super) fn unsupported<T>(what: impl Into<String>) -> Result<T, ImportError> {
     Err(ImportError::Unsupported(what.into()))
 }
 
-fn unknown(what: &'static str, name: &str) -> ImportError {
+pub(super) fn unknown(what: &'static str, name: &str) -> ImportError {
     ImportError::Unknown { what, name: name.to_owned() }
 }
 

@@ -1,38 +1,18 @@
-//! Runs the rounds of a case, and reports the state of each task. [`super::compare`] judges them.
+//! Runs the rounds of a case on the world of `engine::fair`.
 
 use super::format::{Case, Phase};
+use super::player::{Became, Did, Outcome, Player};
 use engine::fair::world::{NodeAt, TaskAt, TaskState};
 use engine::fair::{Act, Plan, Step, World, plan};
 
-/// The state of a task.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Became {
-    /// In the terms of the format.
-    pub status: &'static str,
-    /// Where it is or will be.
-    pub node: Option<String>,
-    /// What was decided; empty between rounds.
-    pub outcome: &'static str,
-}
-
-/// What one round did, in tasks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Did {
-    pub starts: usize,
-    pub evictions: usize,
-    /// Tasks that were promised a place, or moved.
-    pub reservations: usize,
-}
-
-impl Did {
-    fn of(plan: &Plan) -> Self {
-        let count = |is: fn(&Act) -> bool| plan.acts.values().filter(|act| is(act)).count();
-        let moves = count(|act| matches!(act, Act::Move(..)));
-        Self {
-            starts: count(|act| matches!(act, Act::Start(..))),
-            evictions: moves + count(|act| matches!(act, Act::Evict(..))),
-            reservations: moves + count(|act| matches!(act, Act::Reserve(..))),
-        }
+/// What a plan does, in tasks.
+fn did(plan: &Plan) -> Did {
+    let count = |is: fn(&Act) -> bool| plan.acts.values().filter(|act| is(act)).count();
+    let moves = count(|act| matches!(act, Act::Move(..)));
+    Did {
+        starts: count(|act| matches!(act, Act::Start(..))),
+        evictions: moves + count(|act| matches!(act, Act::Evict(..))),
+        reservations: moves + count(|act| matches!(act, Act::Reserve(..))),
     }
 }
 
@@ -52,27 +32,19 @@ pub fn steps(case: &Case) -> Vec<Step> {
 /// A case in progress.
 pub struct Playing<'c> {
     case: &'c Case,
-    pub world: World,
+    world: World,
     steps: Vec<Step>,
+    plan: Plan,
 }
 
 impl<'c> Playing<'c> {
     #[must_use]
     pub fn new(case: &'c Case, world: World) -> Self {
-        Self { case, world, steps: steps(case) }
-    }
-
-    /// Runs one round, without carrying it out.
-    #[must_use]
-    pub fn round(&self) -> (Plan, Did) {
-        let plan = plan(&self.world, &self.steps);
-        let did = Did::of(&plan);
-        (plan, did)
+        Self { case, world, steps: steps(case), plan: Plan::default() }
     }
 
     /// What a round does with each task.
-    #[must_use]
-    pub fn decided(&self, plan: &Plan) -> Vec<Became> {
+    fn decided(&self, plan: &Plan) -> Vec<Became> {
         let each = self.world.tasks.iter().enumerate();
         each.map(|(at, task)| {
             let node = |at: NodeAt| Some(self.world.nodes[at.0].name.clone());
@@ -98,17 +70,28 @@ impl<'c> Playing<'c> {
         })
         .collect()
     }
+}
 
-    /// The state of each task between rounds.
-    #[must_use]
-    pub fn state(&self) -> Vec<Became> {
+impl Player for Playing<'_> {
+    fn round(&mut self) -> Outcome {
+        self.plan = plan(&self.world, &self.steps);
+        let first = self.plan.acts.iter().next();
+        let shown = first.map(|(task, act)| format!("{} {act:?}", self.world.tasks[task.0].name));
+        Outcome {
+            became: self.decided(&self.plan),
+            did: did(&self.plan),
+            example: shown.unwrap_or_default(),
+        }
+    }
+
+    fn state(&self) -> Vec<Became> {
         let nothing = Plan::default();
         let each = self.decided(&nothing).into_iter();
         each.map(|became| Became { outcome: "", ..became }).collect()
     }
 
-    /// Carries a round out, and completes all that it starts.
-    pub fn enact(&mut self, plan: &Plan, is_first: bool) {
+    fn enact(&mut self, is_first: bool) {
+        let plan = std::mem::take(&mut self.plan);
         for (at, (node, devices)) in &plan.seated {
             let task = &mut self.world.tasks[at.0];
             (task.node, task.devices) = (Some(*node), Some(devices.clone()));
