@@ -18,6 +18,7 @@ use crate::fair::{Amount, Resource};
 use crate::model::shape_cache::{RoomIndex, ShapeIndex};
 use crate::policy::admit::Refused;
 use common::id::{JobKey, QueueName};
+use common::job::PreemptReason;
 use common::reason::{Counted, QuotaBound, WaitReason, What};
 use common::time::Time;
 use common::unit::Tasks;
@@ -59,8 +60,10 @@ impl<'a> FairRound<'a> {
         let mut placing = Placing::default();
         while let Some(turn) = line.pop(&mut self.state, &mut self.accounts) {
             match turn.standing {
-                Standing::Grows => self.place_more(line, &mut placing, &turn),
                 Standing::Waits => self.place_first(line, &mut placing, &turn),
+                Standing::AtLeast | Standing::Above => {
+                    self.place_more(line, &mut placing, &turn);
+                }
             }
         }
         for first in std::mem::take(&mut placing.apart) {
@@ -105,7 +108,7 @@ impl<'a> FairRound<'a> {
         line.has_changed(&self.accounts, turn.queue);
         let is_elastic = job.together.is_none() && job.request.tasks_min.is_some();
         if is_elastic && self.state.has_started(job.key) {
-            line.grows(&mut self.state, &mut self.accounts, *turn);
+            line.grows(&mut self.state, &mut self.accounts, *turn, Standing::AtLeast);
         }
     }
 
@@ -185,7 +188,8 @@ impl<'a> FairRound<'a> {
         let keys: Vec<JobKey> = gang.parts.iter().map(|(job, _)| job.key).collect();
         let sought = self.sought(gang);
         let places = self.state.without_own(&keys, |state| Search::new(state, sought).without(&[]));
-        if places.is_some_and(|places| self.keep_rooms(gang, &places, &[])) {
+        let why = PreemptReason::Reclaim;
+        if places.is_some_and(|places| self.keep_rooms(gang, (&[], &places), why)) {
             gang.parts.iter().for_each(|(job, shape)| self.state.has_no_room(job, *shape));
             return true;
         }
@@ -215,7 +219,7 @@ impl<'a> FairRound<'a> {
         self.accounts.tree.charge(turn.queue, &more, !may_yield, true);
         self.extra.entry(turn.queue).or_default().push(more);
         line.has_changed(&self.accounts, turn.queue);
-        line.grows(&mut self.state, &mut self.accounts, *turn);
+        line.grows(&mut self.state, &mut self.accounts, *turn, Standing::Above);
     }
 
     /// The reason of a job that would exceed this bound.

@@ -6,7 +6,7 @@
 
 use super::asks::held;
 use super::candidates::Candidate;
-use crate::fair::Amount;
+use crate::fair::{Amount, may_move};
 use crate::model::cluster::NodeIndex;
 use crate::model::demand::Part;
 use crate::model::job::{RunningJob, WaitingJob};
@@ -35,20 +35,44 @@ pub(super) struct Search<'s, 'a> {
     parts: Vec<Sought<'a>>,
     /// Whether each victim must have another place.
     moves: bool,
+    /// How many victims may get another place.
+    moves_max: u32,
+    /// Whether the gang is within all bounds without these victims. `None`: it is anyway.
+    is_within: Option<IsWithin<'s, 'a>>,
     trials_left: u32,
 }
+
+/// Whether these victims are enough for the bounds of the queues.
+type IsWithin<'s, 'a> = Box<dyn Fn(&[Candidate<'a>]) -> bool + 's>;
 
 /// Victims that make room, and the places that are free then.
 pub(super) type Found<'a> = (Vec<Candidate<'a>>, Places);
 
 impl<'s, 'a> Search<'s, 'a> {
     pub const fn new(state: &'s mut RoundState<'a>, parts: Vec<Sought<'a>>) -> Self {
-        Self { state, parts, moves: false, trials_left: TRIALS_MAX_EACH }
+        Self {
+            state,
+            parts,
+            moves: false,
+            moves_max: 0,
+            is_within: None,
+            trials_left: TRIALS_MAX_EACH,
+        }
     }
 
     /// A search where each victim must have another place.
-    pub const fn of_moves(state: &'s mut RoundState<'a>, parts: Vec<Sought<'a>>) -> Self {
-        Self { state, parts, moves: true, trials_left: TRIALS_MAX_EACH }
+    pub fn of_moves(state: &'s mut RoundState<'a>, parts: Vec<Sought<'a>>) -> Self {
+        Self { moves: true, ..Self::new(state, parts) }
+    }
+
+    /// The same, where as many victims as there is room for move, but at most so many.
+    pub fn with_moves(self, moves_max: u32) -> Self {
+        Self { moves_max, ..self }
+    }
+
+    /// The same, where the victims must also be enough for these bounds.
+    pub fn within(self, is_within: impl Fn(&[Candidate<'a>]) -> bool + 's) -> Self {
+        Self { is_within: Some(Box::new(is_within)), ..self }
     }
 
     /// The fewest victims that make room, of the first candidates that do. `None`: there are none,
@@ -62,6 +86,9 @@ impl<'s, 'a> Search<'s, 'a> {
         self.trials_left = TRIALS_MAX_EACH;
         self.leave_out(&mut victims);
         self.keep_more(&mut victims);
+        if !self.moves {
+            self.place_again(&mut victims);
+        }
         self.trials_left = self.trials_left.max(1);
         let places = self.without(&victims)?;
         Some((victims, places))
@@ -78,8 +105,13 @@ impl<'s, 'a> Search<'s, 'a> {
         let mut holding = self.holding();
         let mut is_enough = false;
         let mut has_changed = true;
+        let mut is_within = self.is_within.is_none();
         while self.trials_left > 0 {
-            if has_changed && holding.could_hold_all() && self.places(&taken).is_some() {
+            if !is_within && self.are_enough(&merged(taken.clone())) {
+                (is_within, has_changed) = (true, true);
+            }
+            let may = is_within && has_changed && holding.could_hold_all();
+            if may && self.places(&taken).is_some() {
                 is_enough = true;
                 break;
             }
@@ -169,8 +201,16 @@ impl<'s, 'a> Search<'s, 'a> {
         is_whole.then_some(places)
     }
 
+    /// Whether these victims are enough for the bounds of the gang's queue.
+    fn are_enough(&self, victims: &[Candidate<'a>]) -> bool {
+        self.is_within.as_ref().is_none_or(|is_within| is_within(victims))
+    }
+
     /// The places once these victims and all that leave anyway are gone.
     pub fn without(&mut self, victims: &[Candidate<'a>]) -> Option<Places> {
+        if !self.are_enough(victims) {
+            return None;
+        }
         let checkpoint = self.state.trial.checkpoint();
         self.state.release_all();
         for victim in victims {
@@ -207,6 +247,22 @@ impl<'s, 'a> Search<'s, 'a> {
                 return;
             }
             bundle = bundle.div_ceil(2);
+        }
+    }
+
+    /// Gives victims other places where there is room, first those that were taken last.
+    fn place_again(&mut self, victims: &mut [Candidate<'a>]) {
+        let mut left = self.moves_max;
+        for at in (0..victims.len()).rev() {
+            if left == 0 || victims[at].keeps.is_some() || !may_move(self.state, victims[at].job) {
+                continue;
+            }
+            victims[at].again = self.again(&victims[at]);
+            if victims[at].again.is_some() && self.without(victims).is_some() {
+                left -= 1;
+            } else {
+                victims[at].again = None;
+            }
         }
     }
 

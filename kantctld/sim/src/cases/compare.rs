@@ -2,7 +2,7 @@
 
 use super::expectation::Expectation;
 use super::format::{Case, Kind, TaskText};
-use super::player::{Became, Did, Player};
+use super::player::{Became, Did, Outcome, Player};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The outcome of a case.
@@ -20,7 +20,8 @@ pub enum Verdict {
 pub fn judge(case: &Case, player: &mut dyn Player) -> Verdict {
     let found = if case.kind == Kind::Decision {
         let outcome = player.round();
-        within(case, outcome.did, 1).or_else(|| difference(case, &outcome.became, true))
+        let wrong = fault(&outcome, 1).or_else(|| within(case, outcome.did, 1));
+        wrong.or_else(|| difference(case, &outcome.became, true))
     } else {
         settle(case, player)
     };
@@ -37,7 +38,7 @@ pub fn tasks(case: &Case) -> impl Iterator<Item = (usize, &TaskText)> {
 fn settle(case: &Case, player: &mut dyn Player) -> Option<String> {
     for round in 1..=case.rounds_to_settle {
         let outcome = player.round();
-        if let Some(found) = within(case, outcome.did, round) {
+        if let Some(found) = fault(&outcome, round).or_else(|| within(case, outcome.did, round)) {
             return Some(found);
         }
         player.enact(round == 1);
@@ -52,6 +53,10 @@ fn settle(case: &Case, player: &mut dyn Player) -> Option<String> {
         }
     }
     None
+}
+
+fn fault(outcome: &Outcome, round: u32) -> Option<String> {
+    outcome.fault.as_ref().map(|fault| format!("round {round}: the judge refuses: {fault}"))
 }
 
 fn within(case: &Case, did: Did, round: u32) -> Option<String> {

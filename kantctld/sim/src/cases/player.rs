@@ -29,6 +29,8 @@ pub struct Outcome {
     pub did: Did,
     /// One of the decisions, for messages.
     pub example: String,
+    /// What the judge of rounds finds wrong with the decisions.
+    pub fault: Option<String>,
 }
 
 /// Runs the rounds of a case.

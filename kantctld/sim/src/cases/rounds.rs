@@ -81,6 +81,7 @@ impl Player for Playing<'_> {
             became: self.decided(&self.plan),
             did: did(&self.plan),
             example: shown.unwrap_or_default(),
+            fault: None,
         }
     }
 

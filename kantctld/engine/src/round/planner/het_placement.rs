@@ -7,6 +7,7 @@
 
 use super::RoundState;
 use super::leaving::Victim;
+use super::moving::Mover;
 use super::preempting::Awaiting;
 use crate::model::cluster::NodeIndex;
 use crate::model::decision::Decision;
@@ -17,6 +18,7 @@ use crate::model::usage_accounting::Claim;
 use crate::place::fit::gang::Layout;
 use crate::place::node_search::bookings::Bookings;
 use common::id::JobKey;
+use common::job::PreemptReason;
 use common::unit::Tasks;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -60,27 +62,59 @@ impl<'a> RoundState<'a> {
         places: &[Component<'a>],
         victims: &[Victim<'a>],
     ) -> bool {
+        self.take_and_move_for_all(places, victims, &[])
+    }
+
+    /// The same, where other jobs move to make room: their new places are kept for them.
+    pub(crate) fn take_and_move_for_all(
+        &mut self,
+        places: &[Component<'a>],
+        victims: &[Victim<'a>],
+        movers: &[Mover<'a>],
+    ) -> bool {
         let Some(first) = places.first().map(|one| one.job.key) else { return false };
+        let again: Option<Vec<Component<'a>>> =
+            movers.iter().map(|mover| self.once_moved(mover)).collect();
+        let Some(again) = again else { return false };
         let own: Vec<_> = places
             .iter()
             .filter_map(|one| Some((one.job.key, self.unbook(one.job.key)?)))
             .collect();
-        let all: BTreeSet<NodeIndex> = places.iter().flat_map(|one| &one.nodes).copied().collect();
+        let goes = |(job, _): &Mover<'a>| Victim { job, reason: PreemptReason::Move, keeps: None };
+        let gone: Vec<Victim<'a>> =
+            victims.iter().copied().chain(movers.iter().map(goes)).collect();
+        let asked: Vec<&Component<'a>> = places.iter().chain(&again).collect();
+        let all: BTreeSet<NodeIndex> = asked.iter().flat_map(|one| &one.nodes).copied().collect();
         let checkpoint = self.trial.checkpoint();
         let booked: Bookings = self.bookings.clone();
-        self.clear(&all.into_iter().collect::<Vec<_>>(), victims);
-        let found: Option<Vec<Found<'a>>> = places.iter().map(|one| self.found_for(one)).collect();
+        self.clear(&all.into_iter().collect::<Vec<_>>(), &gone);
+        let found: Option<Vec<Found<'a>>> = asked.iter().map(|one| self.found_for(one)).collect();
         self.trial.roll_back(checkpoint);
         self.bookings = booked;
-        let Some(found) = found.filter(|found| self.all_admitted(places, found, victims)) else {
+        let Some(mut found) = found.filter(|found| self.all_admitted(&asked, found, &gone)) else {
             own.into_iter().for_each(|(key, own)| self.book_again(key, own));
             return false;
         };
+        let found_again = found.split_off(places.len());
         victims.iter().for_each(|victim| self.yields(victim, first));
+        for ((mover, _), (_, layout, _)) in movers.iter().zip(&found_again) {
+            self.moves(mover, layout, first);
+        }
         for (one, (shape, layout, claim)) in places.iter().zip(found) {
             self.keep_room(one.job, one.shape, &shape, layout, claim);
         }
+        for (one, (shape, layout, claim)) in again.iter().zip(found_again) {
+            self.keep_place(one.job, one.shape, &shape, layout, claim);
+        }
         true
+    }
+
+    /// A job that moves, as it will wait, with its new nodes. `None`: it may not be moved.
+    fn once_moved(&mut self, (mover, nodes): &Mover<'a>) -> Option<Component<'a>> {
+        let job = self.snapshot.may_move(mover, self.now)?;
+        let queue = self.queues.get(&job.queue)?;
+        let shape = self.shape_for(queue, job);
+        Some(Component { job, shape, nodes: nodes.clone(), most: None })
     }
 
     /// Finds the room of a component on its nodes, next to the components before it. Its room is
@@ -103,7 +137,7 @@ impl<'a> RoundState<'a> {
     /// Whether all components are within quotas and limits, together and without the victims.
     fn all_admitted(
         &self,
-        places: &[Component<'a>],
+        places: &[&Component<'a>],
         found: &[Found<'a>],
         victims: &[Victim<'a>],
     ) -> bool {

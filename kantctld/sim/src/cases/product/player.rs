@@ -9,6 +9,7 @@ use common::id::{JobKey, NodeName};
 use common::job::{Moving, PreemptReason};
 use common::policy::MOVE_KEPT;
 use common::resource::Share;
+use engine::check::check_decisions;
 use engine::fair_share::{Passes, round_of};
 use engine::{Decision, Round, Snapshot};
 use std::collections::BTreeMap;
@@ -156,7 +157,9 @@ impl Player for ProductPlayer<'_> {
         let names = tasks(self.case).map(|(_, task)| task.id.as_str());
         let first = names.zip(&became).find(|(_, became)| acts.contains(&became.outcome));
         let example = first.map(|(name, became)| format!("{name} {}", became.outcome));
-        Outcome { did, example: example.unwrap_or_default(), became }
+        let faults = check_decisions(&self.world.snapshot, BEGIN, &self.round.decisions);
+        let fault = faults.first().map(ToString::to_string);
+        Outcome { did, example: example.unwrap_or_default(), became, fault }
     }
 
     fn enact(&mut self, is_first: bool) {
