@@ -20,9 +20,9 @@ pub(super) struct Draft<'c> {
     pub request: Request,
 }
 
-/// Tasks that are in one group, and how many of them are enough.
+/// Tasks of one group, and how many of them are enough.
 struct Leaf<'c> {
-    name: &'c str,
+    tasks: Vec<(usize, &'c TaskText)>,
     least: usize,
     near: Option<&'c NearText>,
 }
@@ -33,32 +33,26 @@ pub(super) fn drafts<'c>(
     text: &'c JobText,
     first: usize,
 ) -> Result<Vec<Draft<'c>>, ImportError> {
-    let mut leaves = Vec::new();
-    match &text.subgroups {
-        Some(tree) => add_leaves(tree, true, &mut leaves)?,
-        None => leaves.push(Leaf { name: "", least: text.min_tasks.unwrap_or(1), near: None }),
-    }
-    if let Some(near) = text.topology.as_ref().filter(|near| asks(near)) {
-        let [one] = leaves.as_mut_slice() else {
-            return unsupported("closeness of all components of a set");
-        };
-        one.near = one.near.or(Some(near));
-    }
-    let mut drafts = Vec::new();
-    for leaf in &leaves {
-        let is_of = |task: &TaskText| match (&task.subgroup, leaves.len()) {
-            (None, 1) => true,
-            (other, _) => other.as_deref().unwrap_or("default") == leaf.name,
-        };
-        let each = text.tasks.iter().enumerate().map(|(at, task)| (first + at, task));
-        let mut tasks: Vec<(usize, &TaskText)> = each.filter(|(_, task)| is_of(task)).collect();
-        tasks.sort_by_key(|(at, task)| (Reverse(task.order), *at));
-        add_drafts(case, leaf, tasks, &mut drafts)?;
-    }
-    let listed: usize = drafts.iter().map(|draft: &Draft<'_>| draft.tasks.len()).sum();
+    let each = text.tasks.iter().enumerate().map(|(at, task)| (first + at, task));
+    let mut tasks: Vec<(usize, &TaskText)> = each.collect();
+    tasks.sort_by_key(|(at, task)| (Reverse(task.order), *at));
+    let leaves = match &text.subgroups {
+        Some(tree) => {
+            let mut leaves = leaves(tree, &tasks)?;
+            near_all(&mut leaves, text.topology.as_ref())?;
+            leaves
+        }
+        None => {
+            let (least, near) = (text.min_tasks.unwrap_or(1), text.topology.as_ref());
+            vec![Leaf { tasks: tasks.clone(), least, near: near.filter(|near| asks(near)) }]
+        }
+    };
+    let listed: usize = leaves.iter().map(|leaf| leaf.tasks.len()).sum();
     if listed < text.tasks.len() {
         return Err(unknown("subgroup of a task of", &text.name));
     }
+    let mut drafts = Vec::new();
+    leaves.into_iter().try_for_each(|leaf| add_drafts(case, leaf, &mut drafts))?;
     Ok(drafts)
 }
 
@@ -67,36 +61,63 @@ const fn asks(near: &NearText) -> bool {
     near.required.is_some() || near.preferred.is_some()
 }
 
-fn add_leaves<'c>(
+/// The groups of a tree that become jobs of their own. Groups of which all tasks are needed and ask
+/// for the same are one.
+fn leaves<'c>(
     tree: &'c GroupText,
-    is_top: bool,
-    leaves: &mut Vec<Leaf<'c>>,
-) -> Result<(), ImportError> {
-    let near = tree.topology.as_ref().filter(|near| asks(near));
+    tasks: &[(usize, &'c TaskText)],
+) -> Result<Vec<Leaf<'c>>, ImportError> {
     if tree.children.is_empty() {
-        let least = tree.min_tasks.unwrap_or(1);
-        leaves.push(Leaf { name: &tree.name, least, near });
-        return Ok(());
-    }
-    if near.is_some() {
-        let of = if is_top { "all" } else { "some" };
-        return unsupported(format!("closeness of {of} components of a set"));
+        let is_of = |task: &TaskText| task.subgroup.as_deref().unwrap_or("default") == tree.name;
+        let tasks = tasks.iter().filter(|(_, task)| is_of(task)).copied().collect();
+        let mut own = vec![Leaf { tasks, least: tree.min_tasks.unwrap_or(1), near: None }];
+        near_all(&mut own, tree.topology.as_ref())?;
+        return Ok(own);
     }
     if tree.min_children.is_some_and(|least| least < tree.children.len()) {
         return unsupported("set of which some components are enough");
     }
-    tree.children.iter().try_for_each(|child| add_leaves(child, false, leaves))
+    let mut all = Vec::new();
+    for child in &tree.children {
+        all.extend(leaves(child, tasks)?);
+    }
+    let first = all.first().and_then(|leaf| leaf.tasks.first()).map(|(_, task)| alike(task));
+    let is_same = |(_, task): &(usize, &TaskText)| {
+        !shares_gpus(task) && first.as_ref().is_some_and(|first| *first == alike(task))
+    };
+    let is_part = |leaf: &Leaf<'_>| {
+        leaf.least == leaf.tasks.len() && leaf.near.is_none() && leaf.tasks.iter().all(is_same)
+    };
+    if all.iter().all(is_part) {
+        let mut tasks: Vec<_> = all.into_iter().flat_map(|leaf| leaf.tasks).collect();
+        tasks.sort_by_key(|(at, task)| (Reverse(task.order), *at));
+        all = vec![Leaf { least: tasks.len(), tasks, near: None }];
+    }
+    near_all(&mut all, tree.topology.as_ref())?;
+    Ok(all)
+}
+
+/// Adds how near all tasks of these groups are to each other. One task is near to itself.
+fn near_all<'c>(leaves: &mut [Leaf<'c>], near: Option<&'c NearText>) -> Result<(), ImportError> {
+    let Some(near) = near.filter(|near| asks(near)) else { return Ok(()) };
+    match leaves {
+        [one] if one.tasks.len() == 1 => Ok(()),
+        [one] if one.near.is_none() => {
+            one.near = Some(near);
+            Ok(())
+        }
+        _ => unsupported("closeness of all components of a set"),
+    }
 }
 
 /// Adds the jobs of one group.
 fn add_drafts<'c>(
     case: &Case,
-    leaf: &Leaf<'c>,
-    tasks: Vec<(usize, &'c TaskText)>,
+    leaf: Leaf<'c>,
     drafts: &mut Vec<Draft<'c>>,
 ) -> Result<(), ImportError> {
     let mut groups: Vec<Vec<(usize, &TaskText)>> = Vec::new();
-    for one in tasks {
+    for one in leaf.tasks {
         let is_alike = |group: &Vec<(usize, &TaskText)>| {
             let first = group[0].1;
             !shares_gpus(one.1) && alike(first) == alike(one.1)
@@ -112,15 +133,12 @@ fn add_drafts<'c>(
     }
     if groups.len() > 1 {
         if leaf.least < all {
-            let of = if groups.iter().flatten().any(|(_, task)| shares_gpus(task)) {
-                "that share GPUs"
-            } else {
-                "that differ"
-            };
+            let shares = groups.iter().flatten().any(|(_, task)| shares_gpus(task));
+            let of = if shares { "that share GPUs" } else { "that differ" };
             return unsupported(format!("elastic job with tasks {of}"));
         }
         if leaf.near.is_some() {
-            return unsupported("closeness of some components of a set");
+            return unsupported("closeness of all components of a set");
         }
     }
     for group in groups {
@@ -132,7 +150,7 @@ fn add_drafts<'c>(
 }
 
 /// What must be equal for tasks to be in one job.
-fn alike(task: &TaskText) -> impl PartialEq {
+fn alike(task: &TaskText) -> String {
     let devices = (task.gpus.unwrap_or(0), &task.mig);
     format!("{} {} {devices:?} {:?}", task.cpu_milli, task.memory_bytes, task.allowed_nodes)
 }
