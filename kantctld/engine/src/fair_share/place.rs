@@ -106,9 +106,11 @@ impl<'a> FairRound<'a> {
         }
         self.accounts.tree.charge(turn.queue, &gang.asks, !gang.is_preemptible, true);
         line.has_changed(&self.accounts, turn.queue);
-        let is_elastic = job.together.is_none() && job.request.tasks_min.is_some();
-        if is_elastic && self.state.has_started(job.key) {
-            line.grows(&mut self.state, &mut self.accounts, *turn, Standing::AtLeast);
+        for (part, _) in gang.parts.iter().copied() {
+            if part.request.tasks_min.is_some() && self.state.has_started(part.key) {
+                let turn = Turn { job: part, ..*turn };
+                line.grows(&mut self.state, &mut self.accounts, turn, Standing::AtLeast);
+            }
         }
     }
 
