@@ -120,7 +120,7 @@ impl<'a> Set<'a> {
             return true;
         }
         let is_done = if acts().all(|act| matches!(act, Act::Start(..))) {
-            desk.start_all_there(self.first, &places)
+            desk.start_all_there(self.first, &places, None)
         } else {
             desk.take_for_all(&places, victims)
         };

@@ -16,7 +16,7 @@ use super::line::Line;
 use super::place::Lacking;
 use super::rank::Rank;
 use super::round::FairRound;
-use super::search::{Found, Search, Sought};
+use super::search::{Found, Search, Wanted};
 use crate::fair::Amount;
 use crate::fair::bounds::{Excess, within_bounds};
 use crate::fair::taking::{Claimant, may_take, may_try};
@@ -151,7 +151,7 @@ impl<'a> FairRound<'a> {
             return false;
         }
         let accounts = &self.accounts;
-        let sought = self.sought(gang);
+        let wanted = self.wanted(gang);
         let keys: Vec<JobKey> = gang.parts.iter().map(|(job, _)| job.key).collect();
         let Claimant { queue, asks, is_preemptible } = claim.claimant;
         // Nothing moves for a job that is not preemptible.
@@ -163,7 +163,7 @@ impl<'a> FairRound<'a> {
         };
         let lacks_bounds = within_bounds(&accounts.tree, queue, &asks, is_preemptible).is_err();
         let found = self.state.without_own(&keys, |state| {
-            let search = Search::new(state, sought).with_moves(moves_max);
+            let search = Search::new(state, wanted).with_moves(moves_max);
             let mut search = if lacks_bounds { search.within(is_within) } else { search };
             search.fewest(|state| candidates.next(state, accounts))
         });
@@ -171,9 +171,10 @@ impl<'a> FairRound<'a> {
     }
 
     /// The jobs of a gang with their fewest tasks.
-    pub fn sought(&self, gang: &Gang<'a>) -> Vec<Sought<'a>> {
+    pub fn wanted(&self, gang: &Gang<'a>) -> Wanted<'a> {
         let shape = |shape| self.state.shapes.get(shape).fewest().into_owned();
-        gang.parts.iter().map(|(job, at)| (*job, shape(*at))).collect()
+        let parts = gang.parts.iter().map(|(job, at)| (*job, shape(*at))).collect();
+        Wanted { parts, near: gang.near }
     }
 
     /// Stops these jobs for a gang, if the whole is allowed.

@@ -27,11 +27,11 @@ impl<'a> FairRound<'a> {
             left = left.checked_sub(1)?;
             candidates.next(state, accounts)
         };
-        let sought = self.sought(gang);
+        let wanted = self.wanted(gang);
         let keys: Vec<JobKey> = gang.parts.iter().map(|(job, _)| job.key).collect();
         let found = self
             .state
-            .without_own(&keys, |state| Search::of_moves(state, sought).fewest(&mut next));
+            .without_own(&keys, |state| Search::of_moves(state, wanted).fewest(&mut next));
         let most = self.moves_left as usize;
         let Some((victims, places)) = found.filter(|(victims, _)| victims.len() <= most) else {
             return false;

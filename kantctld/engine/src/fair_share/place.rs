@@ -107,7 +107,9 @@ impl<'a> FairRound<'a> {
         self.accounts.tree.charge(turn.queue, &gang.asks, !gang.is_preemptible, true);
         line.has_changed(&self.accounts, turn.queue);
         for (part, _) in gang.parts.iter().copied() {
-            if part.request.tasks_min.is_some() && self.state.has_started(part.key) {
+            // More tasks could be too far from the other components.
+            let may_grow = part.request.tasks_min.is_some() && gang.near.is_none();
+            if may_grow && self.state.has_started(part.key) {
                 let turn = Turn { job: part, ..*turn };
                 line.grows(&mut self.state, &mut self.accounts, turn, Standing::AtLeast);
             }
@@ -118,7 +120,11 @@ impl<'a> FairRound<'a> {
     fn start(&mut self, gang: &Gang<'a>, turn: &Turn<'a>) -> Result<(), Lack> {
         let job = turn.job;
         if let Some(first) = job.together {
-            self.state.start_components(first, true);
+            if gang.near.is_none() {
+                self.state.start_components(first, true);
+            } else {
+                gang.parts.iter().for_each(|(job, shape)| self.state.has_no_room(job, *shape));
+            }
             let is_started = self.state.has_started(job.key) || self.start_at(first, gang);
             return if is_started { Ok(()) } else { Err(Lack::Room) };
         }
@@ -147,9 +153,9 @@ impl<'a> FairRound<'a> {
             return false;
         }
         let keys: Vec<JobKey> = gang.parts.iter().map(|(job, _)| job.key).collect();
-        let sought = self.sought(gang);
-        let places = self.state.without_own(&keys, |state| Search::new(state, sought).places(&[]));
-        places.is_some_and(|places| self.state.start_all_there(first, &gang.at(&places)))
+        let wanted = self.wanted(gang);
+        let places = self.state.without_own(&keys, |state| Search::new(state, wanted).places(&[]));
+        places.is_some_and(|places| self.state.start_all_there(first, &gang.at(&places), gang.near))
     }
 
     /// Notes a job that does not start, for all of its class that could not start either.
@@ -188,8 +194,8 @@ impl<'a> FairRound<'a> {
             return false;
         }
         let keys: Vec<JobKey> = gang.parts.iter().map(|(job, _)| job.key).collect();
-        let sought = self.sought(gang);
-        let places = self.state.without_own(&keys, |state| Search::new(state, sought).without(&[]));
+        let wanted = self.wanted(gang);
+        let places = self.state.without_own(&keys, |state| Search::new(state, wanted).without(&[]));
         let why = PreemptReason::Reclaim;
         if places.is_some_and(|places| self.keep_rooms(gang, (&[], &places), why)) {
             gang.parts.iter().for_each(|(job, shape)| self.state.has_no_room(job, *shape));

@@ -7,13 +7,15 @@
 use super::asks::held;
 use super::candidates::Candidate;
 use crate::fair::{Amount, may_move};
-use crate::model::cluster::NodeIndex;
+use crate::model::cluster::switches::SwitchIndex;
+use crate::model::cluster::{ClusterIndex, NodeIndex};
 use crate::model::demand::Part;
 use crate::model::job::{RunningJob, WaitingJob};
 use crate::model::shape::Shape;
 use crate::place::placing::Placed;
 use crate::round::planner::RoundState;
 use common::id::JobKey;
+use common::topology::Nearness;
 use common::unit::Nodes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,12 +29,21 @@ const ONE_BY_ONE_MAX: usize = 64;
 /// A job and its shape with the fewest tasks.
 pub(super) type Sought<'a> = (&'a Arc<WaitingJob>, Shape<'a>);
 
+/// What gets a place: the parts of a gang, and how near to each other their nodes are.
+#[derive(Debug, Clone)]
+pub(super) struct Wanted<'a> {
+    pub parts: Vec<Sought<'a>>,
+    pub near: Option<Nearness>,
+}
+
 /// The nodes of each job that gets a place: the parts of the gang, then the jobs that move.
 pub(super) type Places = Vec<Vec<NodeIndex>>;
 
 pub(super) struct Search<'s, 'a> {
     pub state: &'s mut RoundState<'a>,
     parts: Vec<Sought<'a>>,
+    /// The nodes that the gang avoids, in the order in which this is tried.
+    fences: Vec<Vec<bool>>,
     /// Whether each victim must have another place.
     moves: bool,
     /// How many victims may get another place.
@@ -49,10 +60,12 @@ type IsWithin<'s, 'a> = Box<dyn Fn(&[Candidate<'a>]) -> bool + 's>;
 pub(super) type Found<'a> = (Vec<Candidate<'a>>, Places);
 
 impl<'s, 'a> Search<'s, 'a> {
-    pub const fn new(state: &'s mut RoundState<'a>, parts: Vec<Sought<'a>>) -> Self {
+    pub fn new(state: &'s mut RoundState<'a>, wanted: Wanted<'a>) -> Self {
+        let fences = fences(&state.snapshot.cluster, wanted.near);
         Self {
             state,
-            parts,
+            parts: wanted.parts,
+            fences,
             moves: false,
             moves_max: 0,
             is_within: None,
@@ -61,8 +74,8 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 
     /// A search where each victim must have another place.
-    pub fn of_moves(state: &'s mut RoundState<'a>, parts: Vec<Sought<'a>>) -> Self {
-        Self { moves: true, ..Self::new(state, parts) }
+    pub fn of_moves(state: &'s mut RoundState<'a>, wanted: Wanted<'a>) -> Self {
+        Self { moves: true, ..Self::new(state, wanted) }
     }
 
     /// The same, where as many victims as there is room for move, but at most so many.
@@ -173,6 +186,14 @@ impl<'s, 'a> Search<'s, 'a> {
 
     /// The places in the present trial, for the parts of the gang and for those victims that move.
     pub fn places(&mut self, victims: &[Candidate<'a>]) -> Option<Places> {
+        let fences = std::mem::take(&mut self.fences);
+        let found = fences.iter().find_map(|fence| self.places_off(fence, victims));
+        self.fences = fences;
+        found
+    }
+
+    /// The same, where the gang avoids the nodes behind the fence.
+    fn places_off(&mut self, fence: &[bool], victims: &[Candidate<'a>]) -> Option<Places> {
         self.trials_left = self.trials_left.checked_sub(1)?;
         let checkpoint = self.state.trial.checkpoint();
         let own = self.parts.iter().map(|part| (part, None));
@@ -180,7 +201,7 @@ impl<'s, 'a> Search<'s, 'a> {
         let mut places = Places::new();
         let mut is_whole = true;
         for ((job, shape), has) in own.chain(again) {
-            let found = self.state.find(job, shape, &[]);
+            let found = self.state.find(job, shape, if has.is_none() { fence } else { &[] });
             // A job that moves gets as much as it has now.
             let cluster = &self.state.snapshot.cluster;
             let is_enough = |placed: &Placed| {
@@ -310,6 +331,19 @@ impl Holding {
         }
         holds_any
     }
+}
+
+/// What a gang avoids so that its nodes are near to each other: all nodes that are not under one
+/// switch. Empty: nothing.
+fn fences(cluster: &ClusterIndex, near: Option<Nearness>) -> Vec<Vec<bool>> {
+    let Some(near) = near else { return vec![Vec::new()] };
+    let switches = cluster.switches();
+    let all = (0..switches.count(near.level)).filter_map(|at| u32::try_from(at).ok());
+    let off = |switch: u32| {
+        let is_there = |at| switches.of(near.level, at) == Some(SwitchIndex(switch));
+        cluster.nodes().map(|(at, _)| !is_there(at)).collect()
+    };
+    all.map(off).chain((!near.required).then(Vec::new)).collect()
 }
 
 /// One victim for each job, with the fewest nodes that it keeps, in the order in which they were

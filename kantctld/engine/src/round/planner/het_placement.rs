@@ -19,6 +19,7 @@ use crate::place::fit::gang::Layout;
 use crate::place::node_search::bookings::Bookings;
 use common::id::JobKey;
 use common::job::PreemptReason;
+use common::topology::Nearness;
 use common::unit::Tasks;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -44,15 +45,22 @@ impl<'a> RoundState<'a> {
 
     /// Starts all components on their nodes, or on others if requirements other than room exclude
     /// those; or starts none. Returns whether they start.
-    pub(crate) fn start_all_there(&mut self, first: JobKey, places: &[Component<'a>]) -> bool {
+    pub(crate) fn start_all_there(
+        &mut self,
+        first: JobKey,
+        places: &[Component<'a>],
+        near: Option<Nearness>,
+    ) -> bool {
         self.meet(first);
         let fences: Vec<(Vec<bool>, Option<Tasks>)> =
             places.iter().map(|one| (self.fence(&one.nodes), one.most)).collect();
         let anywhere: Vec<(Vec<bool>, Option<Tasks>)> =
             places.iter().map(|one| (Vec::new(), one.most)).collect();
         let components: Vec<&'a Arc<WaitingJob>> = places.iter().map(|one| one.job).collect();
+        // Other nodes may be further apart.
+        let may_go_elsewhere = near.is_none_or(|near| !near.required);
         self.start_all(&components, &fences).is_ok()
-            || self.start_all(&components, &anywhere).is_ok()
+            || may_go_elsewhere && self.start_all(&components, &anywhere).is_ok()
     }
 
     /// Preempts these jobs, and keeps room for all components. None is preempted if a component

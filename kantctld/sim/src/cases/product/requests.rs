@@ -27,33 +27,32 @@ struct Leaf<'c> {
     near: Option<&'c NearText>,
 }
 
-/// The jobs of kant for a job of which the first task has this index.
+/// The jobs of kant for a job of which the first task has this index, and how near all of them are
+/// to each other.
 pub(super) fn drafts<'c>(
     case: &Case,
     text: &'c JobText,
     first: usize,
-) -> Result<Vec<Draft<'c>>, ImportError> {
+) -> Result<(Vec<Draft<'c>>, Option<Nearness>), ImportError> {
     let each = text.tasks.iter().enumerate().map(|(at, task)| (first + at, task));
     let mut tasks: Vec<(usize, &TaskText)> = each.collect();
     tasks.sort_by_key(|(at, task)| (Reverse(task.order), *at));
-    let leaves = match &text.subgroups {
-        Some(tree) => {
-            let mut leaves = leaves(tree, &tasks)?;
-            near_all(&mut leaves, text.topology.as_ref())?;
-            leaves
-        }
+    let (mut leaves, near) = match &text.subgroups {
+        Some(tree) => (leaves(tree, &tasks)?, tree.topology.as_ref().or(text.topology.as_ref())),
         None => {
-            let (least, near) = (text.min_tasks.unwrap_or(1), text.topology.as_ref());
-            vec![Leaf { tasks: tasks.clone(), least, near: near.filter(|near| asks(near)) }]
+            let least = text.min_tasks.unwrap_or(1);
+            (vec![Leaf { tasks, least, near: None }], text.topology.as_ref())
         }
     };
+    let near = near.filter(|near| asks(near) && !is_near(&mut leaves, near));
+    let near = near.map(|near| nearness(case, near)).transpose()?;
     let listed: usize = leaves.iter().map(|leaf| leaf.tasks.len()).sum();
     if listed < text.tasks.len() {
         return Err(unknown("subgroup of a task of", &text.name));
     }
     let mut drafts = Vec::new();
     leaves.into_iter().try_for_each(|leaf| add_drafts(case, leaf, &mut drafts))?;
-    Ok(drafts)
+    Ok((drafts, near))
 }
 
 /// A group that names no level asks for nothing.
@@ -71,7 +70,9 @@ fn leaves<'c>(
         let is_of = |task: &TaskText| task.subgroup.as_deref().unwrap_or("default") == tree.name;
         let tasks = tasks.iter().filter(|(_, task)| is_of(task)).copied().collect();
         let mut own = vec![Leaf { tasks, least: tree.min_tasks.unwrap_or(1), near: None }];
-        near_all(&mut own, tree.topology.as_ref())?;
+        if let Some(near) = tree.topology.as_ref().filter(|near| asks(near)) {
+            is_near(&mut own, near);
+        }
         return Ok(own);
     }
     if tree.min_children.is_some_and(|least| least < tree.children.len()) {
@@ -79,7 +80,12 @@ fn leaves<'c>(
     }
     let mut all = Vec::new();
     for child in &tree.children {
-        all.extend(leaves(child, tasks)?);
+        let mut below = leaves(child, tasks)?;
+        let near = child.topology.as_ref().filter(|near| asks(near) && !child.children.is_empty());
+        if near.is_some_and(|near| !is_near(&mut below, near)) {
+            return unsupported("closeness of some components of a set");
+        }
+        all.extend(below);
     }
     let first = all.first().and_then(|leaf| leaf.tasks.first()).map(|(_, task)| alike(task));
     let is_same = |(_, task): &(usize, &TaskText)| {
@@ -93,20 +99,19 @@ fn leaves<'c>(
         tasks.sort_by_key(|(at, task)| (Reverse(task.order), *at));
         all = vec![Leaf { least: tasks.len(), tasks, near: None }];
     }
-    near_all(&mut all, tree.topology.as_ref())?;
     Ok(all)
 }
 
-/// Adds how near all tasks of these groups are to each other. One task is near to itself.
-fn near_all<'c>(leaves: &mut [Leaf<'c>], near: Option<&'c NearText>) -> Result<(), ImportError> {
-    let Some(near) = near.filter(|near| asks(near)) else { return Ok(()) };
+/// Adds how near all tasks of one group are to each other. One task is near to itself. Returns
+/// false for several groups.
+fn is_near<'c>(leaves: &mut [Leaf<'c>], near: &'c NearText) -> bool {
     match leaves {
-        [one] if one.tasks.len() == 1 => Ok(()),
+        [one] if one.tasks.len() == 1 => true,
         [one] if one.near.is_none() => {
             one.near = Some(near);
-            Ok(())
+            true
         }
-        _ => unsupported("closeness of all components of a set"),
+        _ => false,
     }
 }
 

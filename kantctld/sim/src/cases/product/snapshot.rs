@@ -41,7 +41,7 @@ fn add_job<'c>(
     if text.preemption_delay_s.is_some_and(|delay| delay > waited) {
         return unsupported("job that waits before it preempts others");
     }
-    let drafts = drafts(case, text, first)?;
+    let (drafts, near_all) = drafts(case, text, first)?;
     let key = |at: usize| JobKey::single(JobId(u32::try_from(at + 1).unwrap_or(u32::MAX)));
     let own = key(parts.len());
     let is_set = drafts.len() > 1;
@@ -53,6 +53,7 @@ fn add_job<'c>(
     for draft in drafts {
         let job = WaitingJob {
             together: is_set.then_some(own),
+            near_all,
             ..waiting(text, key(parts.len()), &draft)?
         };
         let part = add_part(text, draft, job, rooms, snapshot)?;
@@ -84,6 +85,7 @@ fn waiting(text: &JobText, key: JobKey, draft: &Draft<'_>) -> Result<WaitingJob,
         reservation: None,
         service: false,
         together: None,
+        near_all: None,
     })
 }
 
