@@ -9,7 +9,7 @@
 use super::accounts::Accounts;
 use super::asks::held;
 use super::rank::{Rank, Ranks};
-use super::search::Sought;
+use super::wanted::Sought;
 use crate::fair::runtime::{Method, always_min, is_safe, reclaim_min};
 use crate::fair::taking::{Claimant, may_lose};
 use crate::fair::tree::{QueueAt, Tree};

@@ -16,6 +16,9 @@ mod rank;
 
 mod gang;
 mod line;
+mod wanted;
+
+mod holding;
 
 mod candidates;
 mod search;

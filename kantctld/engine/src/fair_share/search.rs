@@ -6,35 +6,22 @@
 
 use super::asks::held;
 use super::candidates::Candidate;
+use super::holding::{Holding, held_by};
+use super::wanted::{Sought, Wanted};
 use crate::fair::{Amount, may_move};
-use crate::model::cluster::switches::SwitchIndex;
-use crate::model::cluster::{ClusterIndex, NodeIndex};
-use crate::model::demand::Part;
-use crate::model::job::{RunningJob, WaitingJob};
-use crate::model::shape::Shape;
+use crate::model::cluster::NodeIndex;
+use crate::model::job::RunningJob;
 use crate::place::placing::Placed;
 use crate::round::planner::RoundState;
 use common::id::JobKey;
-use common::topology::Nearness;
 use common::unit::Nodes;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// The most trial placements for one gang until there is room, and then to drop victims.
 const TRIALS_MAX_EACH: u32 = 250;
 
 /// At most this many victims are dropped one by one.
 const ONE_BY_ONE_MAX: usize = 64;
-
-/// A job and its shape with the fewest tasks.
-pub(super) type Sought<'a> = (&'a Arc<WaitingJob>, Shape<'a>);
-
-/// What gets a place: the parts of a gang, and how near to each other their nodes are.
-#[derive(Debug, Clone)]
-pub(super) struct Wanted<'a> {
-    pub parts: Vec<Sought<'a>>,
-    pub near: Option<Nearness>,
-}
 
 /// The nodes of each job that gets a place: the parts of the gang, then the jobs that move.
 pub(super) type Places = Vec<Vec<NodeIndex>>;
@@ -61,7 +48,7 @@ pub(super) type Found<'a> = (Vec<Candidate<'a>>, Places);
 
 impl<'s, 'a> Search<'s, 'a> {
     pub fn new(state: &'s mut RoundState<'a>, wanted: Wanted<'a>) -> Self {
-        let fences = fences(&state.snapshot.cluster, wanted.near);
+        let fences = wanted.fences(&state.snapshot.cluster);
         Self {
             state,
             parts: wanted.parts,
@@ -115,7 +102,7 @@ impl<'s, 'a> Search<'s, 'a> {
         let checkpoint = self.state.trial.checkpoint();
         self.state.release_all();
         let mut taken: Vec<Candidate<'a>> = Vec::new();
-        let mut holding = self.holding();
+        let mut holding = Holding::of(self.state, &self.parts);
         let mut is_enough = false;
         let mut has_changed = true;
         let mut is_within = self.is_within.is_none();
@@ -137,9 +124,9 @@ impl<'s, 'a> Search<'s, 'a> {
             }
             has_changed = false;
             for at in &victim.nodes {
-                let before = self.holds(*at);
+                let before = held_by(self.state, &self.parts, *at);
                 self.state.trial.give_back(*at, victim.job.key);
-                has_changed |= holding.change(&before, &self.holds(*at));
+                has_changed |= holding.change(&before, &held_by(self.state, &self.parts, *at));
             }
             taken.push(victim);
         }
@@ -153,35 +140,6 @@ impl<'s, 'a> Search<'s, 'a> {
         let queue = self.state.queues.get(&job.queue)?;
         let shape = self.state.shape_for(queue, job);
         Some((job, self.state.shapes.get(shape).fewest().into_owned()))
-    }
-
-    /// The smallest part of each job of the gang.
-    fn smallest(part: &Sought<'a>) -> Part {
-        let nodes = part.1.nodes().unwrap_or(Nodes(1));
-        part.1.demand.even_part(nodes, nodes.0.saturating_sub(1))
-    }
-
-    fn holding(&self) -> Holding {
-        let of = |part: &Sought<'a>| {
-            let smallest = Self::smallest(part);
-            let count = |side| {
-                let search = self.state.node_search_of(part.0, &part.1, side, &[]);
-                search.all_that_hold(smallest).count()
-            };
-            (part.1.nodes(), part.1.sides().into_iter().map(count).collect())
-        };
-        Holding(self.parts.iter().map(of).collect())
-    }
-
-    /// For each part of the gang and each side: whether this node holds the smallest part of it.
-    fn holds(&self, at: NodeIndex) -> Vec<Vec<bool>> {
-        let of = |part: &Sought<'a>| {
-            let smallest = Self::smallest(part);
-            let holds =
-                |side| self.state.node_search_of(part.0, &part.1, side, &[]).holds(at, smallest);
-            part.1.sides().into_iter().map(holds).collect()
-        };
-        self.parts.iter().map(of).collect()
     }
 
     /// The places in the present trial, for the parts of the gang and for those victims that move.
@@ -305,45 +263,6 @@ impl<'s, 'a> Search<'s, 'a> {
             }
         }
     }
-}
-
-/// For each part of a gang: how many nodes it needs, and how many on each side hold a part of it.
-struct Holding(Vec<(Option<Nodes>, Vec<usize>)>);
-
-impl Holding {
-    fn could_hold_all(&self) -> bool {
-        let could = |(need, counts): &(Option<Nodes>, Vec<usize>)| {
-            need.is_none_or(|need| counts.iter().any(|count| *count >= need.0 as usize))
-        };
-        self.0.iter().all(could)
-    }
-
-    /// Counts a node again. Returns whether it now holds any part.
-    fn change(&mut self, before: &[Vec<bool>], after: &[Vec<bool>]) -> bool {
-        let mut holds_any = false;
-        for ((need, counts), (before, after)) in self.0.iter_mut().zip(before.iter().zip(after)) {
-            for (count, (before, after)) in counts.iter_mut().zip(before.iter().zip(after)) {
-                *count += usize::from(*after && !before);
-                holds_any |= *after;
-            }
-            // How many of its tasks go on one node is not known beforehand.
-            holds_any |= need.is_none();
-        }
-        holds_any
-    }
-}
-
-/// What a gang avoids so that its nodes are near to each other: all nodes that are not under one
-/// switch. Empty: nothing.
-fn fences(cluster: &ClusterIndex, near: Option<Nearness>) -> Vec<Vec<bool>> {
-    let Some(near) = near else { return vec![Vec::new()] };
-    let switches = cluster.switches();
-    let all = (0..switches.count(near.level)).filter_map(|at| u32::try_from(at).ok());
-    let off = |switch: u32| {
-        let is_there = |at| switches.of(near.level, at) == Some(SwitchIndex(switch));
-        cluster.nodes().map(|(at, _)| !is_there(at)).collect()
-    };
-    all.map(off).chain((!near.required).then(Vec::new)).collect()
 }
 
 /// One victim for each job, with the fewest nodes that it keeps, in the order in which they were
