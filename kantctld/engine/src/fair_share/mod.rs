@@ -31,3 +31,6 @@ mod place;
 mod round;
 
 pub use round::{Passes, round, round_of};
+
+#[cfg(test)]
+mod tests;
