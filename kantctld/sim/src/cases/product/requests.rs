@@ -27,32 +27,57 @@ struct Leaf<'c> {
     near: Option<&'c NearText>,
 }
 
-/// The jobs of kant for a job of which the first task has this index, and how near all of them are
-/// to each other.
-pub(super) fn drafts<'c>(
+/// Jobs of kant that start together, and how near all of them are to each other.
+pub(super) struct Set<'c> {
+    pub drafts: Vec<Draft<'c>>,
+    pub near: Option<Nearness>,
+}
+
+/// The sets for a job of which the first task has this index. Of groups of which one is enough,
+/// each is a set of its own.
+pub(super) fn sets<'c>(
     case: &Case,
     text: &'c JobText,
     first: usize,
-) -> Result<(Vec<Draft<'c>>, Option<Nearness>), ImportError> {
+) -> Result<Vec<Set<'c>>, ImportError> {
     let each = text.tasks.iter().enumerate().map(|(at, task)| (first + at, task));
     let mut tasks: Vec<(usize, &TaskText)> = each.collect();
     tasks.sort_by_key(|(at, task)| (Reverse(task.order), *at));
-    let (mut leaves, near) = match &text.subgroups {
-        Some(tree) => (leaves(tree, &tasks)?, tree.topology.as_ref().or(text.topology.as_ref())),
+    let groups: Vec<(Vec<Leaf<'c>>, Option<&NearText>)> = match &text.subgroups {
+        Some(tree) if tree.min_children == Some(1) && tree.topology.is_none() => {
+            let one = |child: &'c GroupText| Ok((leaves(child, &tasks)?, near_of(child)));
+            tree.children.iter().map(one).collect::<Result<_, ImportError>>()?
+        }
+        Some(tree) => {
+            vec![(leaves(tree, &tasks)?, near_of(tree).or(text.topology.as_ref()))]
+        }
         None => {
             let least = text.min_tasks.unwrap_or(1);
-            (vec![Leaf { tasks, least, near: None }], text.topology.as_ref())
+            vec![(vec![Leaf { tasks, least, near: None }], text.topology.as_ref())]
         }
     };
-    let near = near.filter(|near| asks(near) && !is_near(&mut leaves, near));
-    let near = near.map(|near| nearness(case, near)).transpose()?;
-    let listed: usize = leaves.iter().map(|leaf| leaf.tasks.len()).sum();
+    let listed: usize = groups.iter().flat_map(|(all, _)| all).map(|leaf| leaf.tasks.len()).sum();
     if listed < text.tasks.len() {
         return Err(unknown("subgroup of a task of", &text.name));
     }
+    groups.into_iter().map(|(leaves, near)| set(case, leaves, near)).collect()
+}
+
+fn set<'c>(
+    case: &Case,
+    mut leaves: Vec<Leaf<'c>>,
+    near: Option<&'c NearText>,
+) -> Result<Set<'c>, ImportError> {
+    let near = near.filter(|near| asks(near) && !is_near(&mut leaves, near));
+    let near = near.map(|near| nearness(case, near)).transpose()?;
     let mut drafts = Vec::new();
     leaves.into_iter().try_for_each(|leaf| add_drafts(case, leaf, &mut drafts))?;
-    Ok((drafts, near))
+    Ok(Set { drafts, near })
+}
+
+/// How near the groups below a group are. That of a group without any is read with its tasks.
+fn near_of(tree: &GroupText) -> Option<&NearText> {
+    tree.topology.as_ref().filter(|_| !tree.children.is_empty())
 }
 
 /// A group that names no level asks for nothing.
@@ -81,7 +106,7 @@ fn leaves<'c>(
     let mut all = Vec::new();
     for child in &tree.children {
         let mut below = leaves(child, tasks)?;
-        let near = child.topology.as_ref().filter(|near| asks(near) && !child.children.is_empty());
+        let near = near_of(child).filter(|near| asks(near));
         if near.is_some_and(|near| !is_near(&mut below, near)) {
             return unsupported("closeness of some components of a set");
         }

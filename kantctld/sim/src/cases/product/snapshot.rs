@@ -4,7 +4,7 @@ use super::super::format::{Case, JobText, TaskText};
 use super::super::import::{ImportError, unsupported};
 use super::allocations::Rooms;
 use super::policy::{policy, quality, queue_name};
-use super::requests::{Draft, drafts};
+use super::requests::{Draft, Set, sets};
 use super::{Part, World, nodes};
 use common::id::{Attempt, JobId, JobKey, Uid};
 use common::policy::VictimMode;
@@ -41,23 +41,19 @@ fn add_job<'c>(
     if text.preemption_delay_s.is_some_and(|delay| delay > waited) {
         return unsupported("job that waits before it preempts others");
     }
-    let (drafts, near_all) = drafts(case, text, first)?;
     let key = |at: usize| JobKey::single(JobId(u32::try_from(at + 1).unwrap_or(u32::MAX)));
-    let own = key(parts.len());
-    let is_set = drafts.len() > 1;
-    let runs = |draft: &&Draft<'_>| draft.tasks.iter().any(|(_, task)| holds(task));
-    let running = drafts.iter().filter(runs).count();
-    if is_set && running > 0 && running < drafts.len() {
-        return unsupported("set of which a part runs");
-    }
-    for draft in drafts {
-        let job = WaitingJob {
-            together: is_set.then_some(own),
-            near_all,
-            ..waiting(text, key(parts.len()), &draft)?
-        };
-        let part = add_part(text, draft, job, rooms, snapshot)?;
-        parts.push(part);
+    for Set { drafts, near } in sets(case, text, first)? {
+        let own = key(parts.len());
+        let is_set = drafts.len() > 1;
+        for draft in drafts {
+            let job = WaitingJob {
+                together: is_set.then_some(own),
+                near_all: near,
+                ..waiting(text, key(parts.len()), &draft)?
+            };
+            let part = add_part(text, draft, job, rooms, snapshot)?;
+            parts.push(part);
+        }
     }
     Ok(())
 }
