@@ -27,9 +27,11 @@ impl Judge<'_> {
     /// The nodes of all components that start together are below one switch, if that is required.
     pub(super) fn nearness_together(&mut self, first: JobKey) {
         let components: Vec<_> = self.snapshot.wait_queue.together(first).cloned().collect();
+        let policy = self.snapshot.policy();
         let near = components.first().and_then(|one| one.near_all);
-        let Some(near) = near.filter(|near| near.required) else { return };
-        let topology = &self.snapshot.policy().topology.0;
+        let near = near.filter(|near| near.required && policy.fair_sharing);
+        let Some(near) = near else { return };
+        let topology = &policy.topology.0;
         let granted = components.iter().filter_map(|one| self.granted.get(&one.key));
         let nodes: BTreeSet<&NodeName> =
             granted.flat_map(|allocation| allocation.shares()).map(|share| &share.node).collect();

@@ -89,7 +89,8 @@ impl<'s, 'a> Search<'s, 'a> {
         if !self.moves {
             self.place_again(&mut victims);
         }
-        self.trials_left = self.trials_left.max(1);
+        let one_of_each = u32::try_from(self.fences.len()).unwrap_or(u32::MAX);
+        self.trials_left = self.trials_left.max(one_of_each);
         let places = self.without(&victims)?;
         Some((victims, places))
     }
