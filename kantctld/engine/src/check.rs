@@ -260,6 +260,7 @@ impl<'a> Judge<'a> {
         if groups.is_empty() {
             return;
         }
+        groups.iter().for_each(|first| self.nearness_together(*first));
         let is_left = |job: &&Arc<WaitingJob>| {
             job.together.is_some_and(|first| groups.contains(&first))
                 && !self.started.contains(&job.key)

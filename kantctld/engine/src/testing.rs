@@ -253,6 +253,7 @@ pub(crate) fn waiting(job: u32, request: Request, minutes: u64) -> WaitingJob {
         reservation: None,
         service: false,
         together: None,
+        near_all: None,
         awaits: false,
     }
 }

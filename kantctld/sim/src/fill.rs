@@ -145,6 +145,7 @@ fn waiting(key: JobKey, queue: &QueueName, request: &Arc<Request>) -> WaitingJob
         reservation: None,
         service: false,
         together: None,
+        near_all: None,
         awaits: false,
     }
 }

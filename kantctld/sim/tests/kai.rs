@@ -1,15 +1,18 @@
-//! Every case of tests/kai has the outcome in the list next to it. The test fails when a case that
-//! passed fails, and when a case passes that is listed as failing.
+//! Every case of tests/kai has the outcome in the list next to it. The test fails when a case that passed fails, and when a case passes that is listed as
+//! failing.
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
 use sim::cases::{Verdict, run};
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// One line per case that does not pass, and the number of those that do.
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/kai")
+}
+
+/// One line per case that does not pass, and the number of those that do, by file.
 fn listed() -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/kai");
-    let mut files: Vec<_> = std::fs::read_dir(&folder)
+    let mut files: Vec<_> = std::fs::read_dir(folder())
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
@@ -35,11 +38,11 @@ fn listed() -> String {
 
 #[test]
 fn every_case_comes_out_as_it_is_listed() {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/kai/outcomes.txt");
+    let golden = folder().join("outcomes.txt");
     let listed = listed();
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&golden, &listed).unwrap();
     }
     let expected = std::fs::read_to_string(&golden).unwrap_or_default();
-    assert_eq!(listed, expected, "UPDATE_GOLDEN=1 writes the list anew");
+    assert_eq!(listed, expected, "UPDATE_GOLDEN=1 writes the list again");
 }

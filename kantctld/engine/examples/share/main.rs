@@ -127,6 +127,7 @@ impl World {
             reservation: None,
             service: false,
             together: None,
+            near_all: None,
             awaits: false,
         });
         key

@@ -109,7 +109,17 @@ impl<'a> Judge<'a> {
             self.claim_is_met(&mut dues);
             let all = self.asks_with(by);
             let of = |of: Of| all.iter().map(|one| self.asks(of, one, true)).sum();
-            let asks = dues.sums.iter().map(|sums| of(sums.of)).collect();
+            let asks: Vec<Milli> = dues.sums.iter().map(|sums| of(sums.of)).collect();
+            // A job that asks again has lost the room that was kept for it.
+            for one in all.iter().filter(|one| self.has_room_kept(one.key)) {
+                for sums in &mut dues.sums {
+                    let kept = self.asks(sums.of, one, true);
+                    for queue in self.bounds.path(&one.queue) {
+                        let sum = sums.held.entry(queue.name.clone()).or_default();
+                        *sum = sum.saturating_sub(kept);
+                    }
+                }
+            }
             let (losers, lost) = (BTreeSet::new(), vec![0; dues.sums.len()]);
             let is_reclaim = why == PreemptReason::Reclaim;
             dues.claim = Some(Claim { key: by.key, asks, is_reclaim, losers, lost });

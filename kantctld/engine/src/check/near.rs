@@ -2,8 +2,9 @@
 
 use super::Judge;
 use crate::model::job::WaitingJob;
-use common::id::SwitchName;
+use common::id::{JobKey, NodeName, SwitchName};
 use common::resource::{Allocation, Share};
+use std::collections::BTreeSet;
 
 impl Judge<'_> {
     /// All nodes, or those of each block, are below one switch. A single node always qualifies.
@@ -21,5 +22,26 @@ impl Judge<'_> {
         };
         let all_near = shares.chunks(block.max(1)).all(is_near);
         self.require(all_near, "gets nodes further apart than it allows");
+    }
+
+    /// The nodes of all components that start together are below one switch, if that is required.
+    pub(super) fn nearness_together(&mut self, first: JobKey) {
+        let components: Vec<_> = self.snapshot.wait_queue.together(first).cloned().collect();
+        let policy = self.snapshot.policy();
+        let near = components.first().and_then(|one| one.near_all);
+        let near = near.filter(|near| near.required && policy.fair_sharing);
+        let Some(near) = near else { return };
+        let topology = &policy.topology.0;
+        let granted = components.iter().filter_map(|one| self.granted.get(&one.key));
+        let nodes: BTreeSet<&NodeName> =
+            granted.flat_map(|allocation| allocation.shares()).map(|share| &share.node).collect();
+        let switch = |node: &NodeName| topology.get(node).and_then(|at| at.at(near.level));
+        let switches: BTreeSet<Option<&SwitchName>> = nodes.iter().map(|at| switch(at)).collect();
+        let is_one = switches.len() == 1 && switches.iter().all(Option::is_some);
+        self.key = first;
+        self.require(
+            is_one || nodes.len() == 1,
+            "and its other components get nodes further apart than they allow",
+        );
     }
 }

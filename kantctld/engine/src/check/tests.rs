@@ -2,6 +2,7 @@
 
 mod bounds;
 mod fair;
+mod near;
 mod order;
 mod yields;
 

@@ -10,7 +10,7 @@ use super::accounts::Accounts;
 use super::asks::held;
 use super::moves::may_move;
 use super::rank::Ranks;
-use super::search::Sought;
+use super::wanted::Sought;
 use crate::fair::order::Rank;
 use crate::fair::runtime::{Method, always_min, is_safe, reclaim_min};
 use crate::fair::taking::{Claimant, may_lose};

@@ -6,6 +6,7 @@ use crate::model::cluster::NodeIndex;
 use crate::model::job::WaitingJob;
 use crate::model::shape_cache::ShapeIndex;
 use crate::round::planner::{Component, RoundState};
+use common::topology::Nearness;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
@@ -19,6 +20,8 @@ pub(super) struct Gang<'a> {
     pub is_preemptible: bool,
     /// The lowest priority of them.
     pub priority: i64,
+    /// How near to each other the nodes of all parts are.
+    pub near: Option<Nearness>,
 }
 
 impl<'a> Gang<'a> {
@@ -37,6 +40,7 @@ impl<'a> Gang<'a> {
             Some(first) => state.snapshot.wait_queue.together(first).collect(),
             None => vec![job],
         };
+        let near = jobs.first().and_then(|one| one.near_all);
         let may = jobs.iter().all(|one| is_preemptible(state, one, queue));
         let policy = &state.snapshot.policy;
         let priority = jobs.iter().map(|one| priority(policy, one.qos.as_ref(), one.nice)).min();
@@ -47,7 +51,7 @@ impl<'a> Gang<'a> {
         let asks = sized.iter().fold(Amount::default(), |sum, (one, _)| sum.plus(one));
         sized.sort_by_key(|(one, _)| Reverse((one.gpu_milli, one.cpu_milli)));
         let parts = sized.into_iter().map(|(_, part)| part).collect();
-        Some(Self { parts, asks, is_preemptible: may, priority: priority? })
+        Some(Self { parts, asks, is_preemptible: may, priority: priority?, near })
     }
 
     /// The parts, each with its nodes, in the order of their keys.

@@ -20,21 +20,11 @@ impl<'a> FairRound<'a> {
     /// Reserves nodes for the first job of each queue that lacks room, and drops reservations that
     /// may not be kept any longer.
     pub fn keep_for_later(&mut self) {
-        let mut due: BTreeSet<QueueAt> = BTreeSet::new();
+        let due = self.queues_due();
         let mut firsts: BTreeMap<QueueAt, Lacking<'a>> = BTreeMap::new();
-        for one in self.lacking.values() {
+        for one in self.lacking.values().filter(|one| self.lacks_room(one)) {
             let job = one.turn.job;
-            if one.excess.is_some() || self.is_served(job.key) || job.together.is_some() {
-                continue;
-            }
-            let Some(queue) = self.state.queues.get(&job.queue) else { continue };
-            let at = one.turn.queue;
-            let is_preemptible = is_preemptible(&self.state, job, queue);
-            let asks = self.accounts.asks(&self.state, one.shape).least;
-            if may_try(&self.accounts.tree, &Claimant { queue: at, asks, is_preemptible }) {
-                due.insert(at);
-            }
-            let first = firsts.entry(at).or_insert(*one);
+            let first = firsts.entry(one.turn.queue).or_insert(*one);
             if (one.turn.place, job.key) < (first.turn.place, first.turn.job.key) {
                 *first = *one;
             }
@@ -50,6 +40,32 @@ impl<'a> FairRound<'a> {
                 self.state.keep_for_later(one.turn.job, one.shape);
             }
         }
+    }
+
+    /// Whether a job with a queue still waits for room and starts alone.
+    fn lacks_room(&self, one: &Lacking<'a>) -> bool {
+        let job = one.turn.job;
+        one.excess.is_none()
+            && !self.is_served(job.key)
+            && job.together.is_none()
+            && self.state.queues.get(&job.queue).is_some()
+    }
+
+    /// The queues with a job that waits for room within their fair share.
+    pub fn queues_due(&mut self) -> BTreeSet<QueueAt> {
+        let lacking: Vec<Lacking<'a>> =
+            self.lacking.values().filter(|one| self.lacks_room(one)).copied().collect();
+        let mut due = BTreeSet::new();
+        for one in lacking {
+            let job = one.turn.job;
+            let Some(of) = self.state.queues.get(&job.queue) else { continue };
+            let (queue, is_preemptible) = (one.turn.queue, is_preemptible(&self.state, job, of));
+            let asks = self.accounts.asks(&self.state, one.shape).least;
+            if may_try(&self.accounts.tree, &Claimant { queue, asks, is_preemptible }) {
+                due.insert(queue);
+            }
+        }
+        due
     }
 
     /// Keeps the reservations of queues unless others are due. Returns the queues with one.

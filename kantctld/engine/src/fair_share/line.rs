@@ -24,8 +24,10 @@ use std::sync::Arc;
 pub(super) enum Standing {
     /// It has not started.
     Waits,
-    /// It has started, and could have more tasks.
-    Grows,
+    /// It has started with its minimum, and could have more tasks.
+    AtLeast,
+    /// It has more than its minimum.
+    Above,
 }
 
 /// A job's place in its queue.
@@ -113,7 +115,7 @@ impl<'a> Line<'a> {
         let Some(queue) = state.queues.get(&job.queue) else { return };
         let shape = state.shape_for(queue, job);
         let asks = accounts.asks(state, shape);
-        let asks = if turn.standing == Standing::Grows { asks.each } else { asks.least };
+        let asks = if turn.standing == Standing::Waits { asks.least } else { asks.each };
         let by_turn = self.turns.get(&job.key).map(|turn| turn.saturating_neg());
         let own = || priority(&state.snapshot.policy, job.qos.as_ref(), job.nice);
         let place = Place {
@@ -129,9 +131,15 @@ impl<'a> Line<'a> {
         self.jobs[turn.queue.0].insert(place, First { turn, asks });
     }
 
-    /// Puts a job that has started in line for more tasks.
-    pub fn grows(&mut self, state: &mut RoundState<'a>, accounts: &mut Accounts, turn: Turn<'a>) {
-        self.put(state, accounts, Turn { standing: Standing::Grows, ..turn });
+    /// Puts a job that has started in line for more tasks. `standing`: what it has by now.
+    pub fn grows(
+        &mut self,
+        state: &mut RoundState<'a>,
+        accounts: &mut Accounts,
+        turn: Turn<'a>,
+        standing: Standing,
+    ) {
+        self.put(state, accounts, Turn { standing, ..turn });
         self.has_changed(accounts, turn.queue);
     }
 

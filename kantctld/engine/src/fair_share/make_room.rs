@@ -15,15 +15,17 @@ use super::gang::Gang;
 use super::line::Line;
 use super::place::Lacking;
 use super::round::FairRound;
-use super::search::{Found, Search, Sought};
+use super::search::{Found, Search};
+use super::wanted::Wanted;
 use crate::fair::Amount;
 use crate::fair::bounds::{Excess, within_bounds};
+use crate::fair::order::Rank;
 use crate::fair::taking::{Claimant, may_take, may_try};
-use crate::fair::tree::QueueAt;
-use crate::model::cluster::NodeIndex;
+use crate::fair::tree::{QueueAt, Tree};
+use crate::model::cluster::{ClusterIndex, NodeIndex};
 use crate::model::shape_cache::RoomIndex;
 use crate::model::wait_queue::ClassId;
-use crate::round::planner::Victim;
+use crate::round::planner::{Mover, Victim};
 use common::id::JobKey;
 use common::job::PreemptReason;
 use common::time::Time;
@@ -49,6 +51,7 @@ impl<'a> FairRound<'a> {
         let in_line = |class: ClassId| asking.contains(&class);
         let mut line = Line::new(&mut self.state, &mut self.accounts, turns, in_line);
         let mut in_vain: BTreeSet<Equivalent> = BTreeSet::new();
+        let due = if why == PreemptReason::Move { self.queues_due() } else { BTreeSet::new() };
         while let Some(turn) = line.pop(&mut self.state, &mut self.accounts) {
             let job = turn.job;
             if self.is_served(job.key) {
@@ -59,9 +62,13 @@ impl<'a> FairRound<'a> {
                 line.drop_class(&self.accounts, &turn);
                 continue;
             };
+            // Room beyond its fair share would be taken from it for the other queue.
+            if due.iter().any(|other| *other != turn.queue) && !self.is_due(&claim) {
+                continue;
+            }
             let equivalent = self.equivalent(turn.queue, &gang).filter(|_| job.together.is_none());
             let is_known = equivalent.is_some_and(|equivalent| in_vain.contains(&equivalent));
-            if is_known || !self.may_start(&gang) {
+            if is_known || !self.may_start_then(&gang, turn.queue) {
                 continue;
             }
             if self.make_room(&gang, claim) {
@@ -71,6 +78,11 @@ impl<'a> FairRound<'a> {
                 in_vain.extend(equivalent);
             }
         }
+    }
+
+    /// Whether the claimant's queue holds at most its fair share with the job.
+    fn is_due(&self, claim: &Claim) -> bool {
+        may_try(&self.accounts.tree, &claim.claimant)
     }
 
     /// Whether the job has started, or has room kept.
@@ -85,7 +97,7 @@ impl<'a> FairRound<'a> {
         let may = match why {
             PreemptReason::Reclaim => queue.preemption.reclaim,
             PreemptReason::Priority => queue.preemption.by_priority,
-            PreemptReason::Move => job.together.is_none(),
+            PreemptReason::Move => true,
             PreemptReason::HeadTimeout => false,
         };
         may && !matches!(one.excess, Some(Excess::Quota(..)))
@@ -94,6 +106,16 @@ impl<'a> FairRound<'a> {
     /// Whether all of a gang may start at all now, whatever is free.
     pub fn may_start(&mut self, gang: &Gang<'a>) -> bool {
         gang.parts.iter().all(|(job, shape)| self.state.may_start_at_all(job, *shape).is_ok())
+    }
+
+    /// The same, once others have made room: where the queue's limit is exceeded, the jobs that are
+    /// stopped may be its own.
+    fn may_start_then(&mut self, gang: &Gang<'a>, queue: QueueAt) -> bool {
+        let bounded = within_bounds(&self.accounts.tree, queue, &gang.asks, gang.is_preemptible);
+        if bounded.is_ok() {
+            return self.may_start(gang);
+        }
+        gang.parts.iter().all(|(job, shape)| self.state.may_start_within_quota(job, *shape))
     }
 
     fn equivalent(&self, queue: QueueAt, gang: &Gang<'a>) -> Option<Equivalent> {
@@ -130,46 +152,49 @@ impl<'a> FairRound<'a> {
             return false;
         }
         let accounts = &self.accounts;
-        let sought = self.sought(gang);
+        let wanted = self.wanted(gang);
         let keys: Vec<JobKey> = gang.parts.iter().map(|(job, _)| job.key).collect();
+        let Claimant { queue, asks, is_preemptible } = claim.claimant;
+        // Nothing moves for a job that is not preemptible.
+        let moves_max = if is_preemptible { self.moves_left } else { 0 };
+        let cluster = &self.state.snapshot.cluster;
+        let is_within = |victims: &[Candidate<'a>]| {
+            let after = without(&accounts.tree, &lost_by(cluster, victims));
+            within_bounds(&after, queue, &asks, is_preemptible).is_ok()
+        };
+        let lacks_bounds = within_bounds(&accounts.tree, queue, &asks, is_preemptible).is_err();
         let found = self.state.without_own(&keys, |state| {
-            Search::new(state, sought).fewest(|state| candidates.next(state, accounts))
+            let search = Search::new(state, wanted).with_moves(moves_max);
+            let mut search = if lacks_bounds { search.within(is_within) } else { search };
+            search.fewest(|state| candidates.next(state, accounts))
         });
         found.is_some_and(|found| self.stop_for(gang, &claim, &found))
     }
 
     /// The jobs of a gang with their fewest tasks.
-    pub fn sought(&self, gang: &Gang<'a>) -> Vec<Sought<'a>> {
+    pub fn wanted(&self, gang: &Gang<'a>) -> Wanted<'a> {
         let shape = |shape| self.state.shapes.get(shape).fewest().into_owned();
-        gang.parts.iter().map(|(job, at)| (*job, shape(*at))).collect()
+        let parts = gang.parts.iter().map(|(job, at)| (*job, shape(*at))).collect();
+        Wanted { parts, near: gang.near }
     }
 
     /// Stops these jobs for a gang, if the whole is allowed.
     fn stop_for(&mut self, gang: &Gang<'a>, claim: &Claim, (victims, places): &Found<'a>) -> bool {
-        let cluster = &self.state.snapshot.cluster;
-        let gives = |victim: &Candidate<'a>| {
-            let keeps = victim.keeps.map_or(0, |keeps| keeps.0 as usize);
-            held(cluster, &victim.job.allocation.shares()[keeps..])
-        };
-        let lost: Vec<(QueueAt, Amount)> =
-            victims.iter().map(|victim| (victim.queue, gives(victim))).collect();
+        let lost = lost_by(&self.state.snapshot.cluster, victims);
         let claimant = &claim.claimant;
         let is_reclaim = claim.why == PreemptReason::Reclaim;
         if is_reclaim && !self.may_take_it(claimant, &lost) {
             return false;
         }
-        let mut after = self.accounts.tree.clone();
-        for (queue, amount) in &lost {
-            after.charge(*queue, amount, false, false);
+        let mut after = without(&self.accounts.tree, &lost);
+        if is_reclaim && !self.goes_first(&after, claimant, &lost) {
+            return false;
         }
         let is_preemptible = claimant.is_preemptible;
         if within_bounds(&after, claimant.queue, &claimant.asks, is_preemptible).is_err() {
             return false;
         }
-        let victim =
-            |one: &Candidate<'a>| Victim { job: one.job, reason: claim.why, keeps: one.keeps };
-        let victims: Vec<Victim<'a>> = victims.iter().map(victim).collect();
-        if !self.keep_rooms(gang, places, &victims) {
+        if !self.keep_rooms(gang, (victims, places), claim.why) {
             return false;
         }
         after.charge(claimant.queue, &claimant.asks, !is_preemptible, true);
@@ -177,14 +202,26 @@ impl<'a> FairRound<'a> {
         true
     }
 
-    /// Stops these jobs and keeps these places for a gang. Returns whether they are kept.
+    /// Stops or moves these jobs and keeps these places for a gang. Returns whether they are kept.
     pub fn keep_rooms(
         &mut self,
         gang: &Gang<'a>,
-        places: &[Vec<NodeIndex>],
-        victims: &[Victim<'a>],
+        (victims, places): (&[Candidate<'a>], &[Vec<NodeIndex>]),
+        why: PreemptReason,
     ) -> bool {
-        self.state.take_for_all(&gang.at(places), victims)
+        let (own, again) = places.split_at(gang.parts.len());
+        let (moved, stopped): (Vec<&Candidate<'a>>, Vec<&Candidate<'a>>) =
+            victims.iter().partition(|one| one.again.is_some());
+        let movers: Vec<Mover<'a>> =
+            moved.iter().zip(again).map(|(one, nodes)| (one.job, nodes.clone())).collect();
+        let victim = |one: &&Candidate<'a>| Victim { job: one.job, reason: why, keeps: one.keeps };
+        let stopped: Vec<Victim<'a>> = stopped.iter().map(victim).collect();
+        if !self.state.take_for_all(&gang.at(own), &stopped, &movers) {
+            return false;
+        }
+        let moved = u32::try_from(movers.len()).unwrap_or(u32::MAX);
+        self.moves_left = self.moves_left.saturating_sub(moved);
+        true
     }
 
     /// Whether the claimant may take these, as queues stand now; and as they would if jobs that
@@ -205,10 +242,40 @@ impl<'a> FairRound<'a> {
         may_take(&least, claimant, lost, 1.0)
     }
 
+    /// Whether the claimant's queue has its turn before each queue that loses something, once that
+    /// is free. Otherwise the victims would have the first claim to what they left.
+    fn goes_first(&self, after: &Tree, claimant: &Claimant, lost: &[(QueueAt, Amount)]) -> bool {
+        let rank = |at: QueueAt, asks: &Amount| {
+            let held = &after.accounts[at.0].allocated;
+            Rank::of(after, &self.accounts.total, at, (held, asks))
+        };
+        lost.iter().all(|(queue, amount)| {
+            let sides = after.side_by_side(claimant.queue, *queue);
+            sides.is_none_or(|(own, other)| rank(own, &claimant.asks) < rank(other, amount))
+        })
+    }
+
     /// What all queues hold.
     fn held_in_all(&self) -> Amount {
         let tree = &self.accounts.tree;
         let tops = tree.below(None).iter().map(|at| tree.accounts[at.0].allocated);
         tops.fold(Amount::default(), |sum, one| sum.plus(&one))
     }
+}
+
+/// What the queues of these victims lose.
+fn lost_by(cluster: &ClusterIndex, victims: &[Candidate<'_>]) -> Vec<(QueueAt, Amount)> {
+    let gives = |victim: &Candidate<'_>| {
+        let keeps = victim.keeps.map_or(0, |keeps| keeps.0 as usize);
+        held(cluster, &victim.job.allocation.shares()[keeps..])
+    };
+    let stopped = victims.iter().filter(|victim| victim.again.is_none());
+    stopped.map(|victim| (victim.queue, gives(victim))).collect()
+}
+
+/// The queues once these amounts are gone.
+fn without(tree: &Tree, lost: &[(QueueAt, Amount)]) -> Tree {
+    let mut after = tree.clone();
+    lost.iter().for_each(|(queue, amount)| after.charge(*queue, amount, false, false));
+    after
 }

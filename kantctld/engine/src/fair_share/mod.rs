@@ -16,6 +16,9 @@ mod refusal;
 
 mod gang;
 mod line;
+mod wanted;
+
+mod holding;
 
 mod candidates;
 mod search;
@@ -31,7 +34,7 @@ pub(crate) use accounts::{Accounts, priority};
 pub(crate) use asks::held;
 pub(crate) use moves::may_move;
 pub(crate) use refusal::over_quota;
-pub use round::round;
+pub use round::{Passes, round, round_of};
 
 #[cfg(test)]
 mod tests;

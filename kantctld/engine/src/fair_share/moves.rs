@@ -11,7 +11,9 @@ use super::gang::Gang;
 use super::round::FairRound;
 use super::search::Search;
 use crate::model::job::RunningJob;
-use crate::round::planner::{Mover, RoundState};
+use crate::round::planner::RoundState;
+use common::id::JobKey;
+use common::job::PreemptReason;
 use common::time::Span;
 
 /// The most candidates for one job.
@@ -20,7 +22,6 @@ const CANDIDATES_MAX: usize = 64;
 impl<'a> FairRound<'a> {
     /// Moves others for a job. Returns whether its room is kept.
     pub(super) fn move_for(&mut self, gang: &Gang<'a>, claim: Claim) -> bool {
-        let Some((job, shape)) = gang.parts.first().copied() else { return false };
         let mut candidates = Candidates::new(&self.state, &self.accounts, claim);
         let accounts = &self.accounts;
         let mut left = CANDIDATES_MAX;
@@ -28,27 +29,21 @@ impl<'a> FairRound<'a> {
             left = left.checked_sub(1)?;
             candidates.next(state, accounts)
         };
-        let sought = self.sought(gang);
+        let wanted = self.wanted(gang);
+        let keys: Vec<JobKey> = gang.parts.iter().map(|(job, _)| job.key).collect();
         let found = self
             .state
-            .without_own(&[job.key], |state| Search::of_moves(state, sought).fewest(&mut next));
+            .without_own(&keys, |state| Search::of_moves(state, wanted).fewest(&mut next));
         let most = self.moves_left as usize;
         let Some((victims, places)) = found.filter(|(victims, _)| victims.len() <= most) else {
             return false;
         };
-        let movers: Vec<Mover<'a>> = victims
-            .iter()
-            .zip(places.iter().skip(1))
-            .map(|(victim, nodes)| (victim.job, nodes.clone()))
-            .collect();
-        if !self.state.move_for((job, shape), &places[0], &movers) {
+        if !self.keep_rooms(gang, (&victims, &places), PreemptReason::Move) {
             return false;
         }
         let queue = claim.claimant.queue;
         self.accounts.tree.charge(queue, &gang.asks, !gang.is_preemptible, true);
         self.extra.entry(queue).or_default().push(gang.asks);
-        let moved = u32::try_from(movers.len()).unwrap_or(u32::MAX);
-        self.moves_left = self.moves_left.saturating_sub(moved);
         true
     }
 }

@@ -17,6 +17,7 @@ use crate::fair::bounds::{Excess, within_bounds};
 use crate::model::shape_cache::{RoomIndex, ShapeIndex};
 use crate::policy::admit::Refused;
 use common::id::JobKey;
+use common::job::PreemptReason;
 use common::reason::WaitReason;
 use common::time::Time;
 use common::unit::Tasks;
@@ -58,8 +59,10 @@ impl<'a> FairRound<'a> {
         let mut placing = Placing::default();
         while let Some(turn) = line.pop(&mut self.state, &mut self.accounts) {
             match turn.standing {
-                Standing::Grows => self.place_more(line, &mut placing, &turn),
                 Standing::Waits => self.place_first(line, &mut placing, &turn),
+                Standing::AtLeast | Standing::Above => {
+                    self.place_more(line, &mut placing, &turn);
+                }
             }
         }
         for first in std::mem::take(&mut placing.apart) {
@@ -87,14 +90,15 @@ impl<'a> FairRound<'a> {
         if let Err(excess) = within_bounds(tree, turn.queue, &gang.asks, gang.is_preemptible) {
             return self.lacks(line, &gang, Lacking { turn: *turn, shape, excess: Some(excess) });
         }
-        match self.start(&gang, turn) {
+        let started = if self.passes.place { self.start(&gang, turn) } else { Err(Lack::Room) };
+        match started {
             Ok(()) => {}
             Err(Lack::Reported) => return,
             Err(Lack::Class(reason)) => {
                 self.state.waits.tell_class(turn.class, reason);
                 return line.drop_class(&self.accounts, turn);
             }
-            Err(Lack::Room) if self.awaits_others(placing, &gang) => {
+            Err(Lack::Room) if self.passes.place && self.awaits_others(placing, &gang) => {
                 self.extra.entry(turn.queue).or_default().push(gang.asks);
             }
             Err(Lack::Room) => {
@@ -103,9 +107,13 @@ impl<'a> FairRound<'a> {
         }
         self.accounts.tree.charge(turn.queue, &gang.asks, !gang.is_preemptible, true);
         line.has_changed(&self.accounts, turn.queue);
-        let is_elastic = job.together.is_none() && job.request.tasks_min.is_some();
-        if is_elastic && self.state.has_started(job.key) {
-            line.grows(&mut self.state, &mut self.accounts, *turn);
+        for (part, _) in gang.parts.iter().copied() {
+            // More tasks could be too far from the other components.
+            let may_grow = part.request.tasks_min.is_some() && gang.near.is_none();
+            if may_grow && self.state.has_started(part.key) {
+                let turn = Turn { job: part, ..*turn };
+                line.grows(&mut self.state, &mut self.accounts, turn, Standing::AtLeast);
+            }
         }
     }
 
@@ -113,7 +121,11 @@ impl<'a> FairRound<'a> {
     fn start(&mut self, gang: &Gang<'a>, turn: &Turn<'a>) -> Result<(), Lack> {
         let job = turn.job;
         if let Some(first) = job.together {
-            self.state.start_components(first, true);
+            if gang.near.is_none() {
+                self.state.start_components(first, true);
+            } else {
+                gang.parts.iter().for_each(|(job, shape)| self.state.has_no_room(job, *shape));
+            }
             let is_started = self.state.has_started(job.key) || self.start_at(first, gang);
             return if is_started { Ok(()) } else { Err(Lack::Room) };
         }
@@ -142,9 +154,9 @@ impl<'a> FairRound<'a> {
             return false;
         }
         let keys: Vec<JobKey> = gang.parts.iter().map(|(job, _)| job.key).collect();
-        let sought = self.sought(gang);
-        let places = self.state.without_own(&keys, |state| Search::new(state, sought).places(&[]));
-        places.is_some_and(|places| self.state.start_all_there(first, &gang.at(&places)))
+        let wanted = self.wanted(gang);
+        let places = self.state.without_own(&keys, |state| Search::new(state, wanted).places(&[]));
+        places.is_some_and(|places| self.state.start_all_there(first, &gang.at(&places), gang.near))
     }
 
     /// Notes a job that does not start, for all of its class that could not start either.
@@ -183,9 +195,10 @@ impl<'a> FairRound<'a> {
             return false;
         }
         let keys: Vec<JobKey> = gang.parts.iter().map(|(job, _)| job.key).collect();
-        let sought = self.sought(gang);
-        let places = self.state.without_own(&keys, |state| Search::new(state, sought).without(&[]));
-        if places.is_some_and(|places| self.keep_rooms(gang, &places, &[])) {
+        let wanted = self.wanted(gang);
+        let places = self.state.without_own(&keys, |state| Search::new(state, wanted).without(&[]));
+        let why = PreemptReason::Reclaim;
+        if places.is_some_and(|places| self.keep_rooms(gang, (&[], &places), why)) {
             gang.parts.iter().for_each(|(job, shape)| self.state.has_no_room(job, *shape));
             return true;
         }
@@ -215,6 +228,6 @@ impl<'a> FairRound<'a> {
         self.accounts.tree.charge(turn.queue, &more, !may_yield, true);
         self.extra.entry(turn.queue).or_default().push(more);
         line.has_changed(&self.accounts, turn.queue);
-        line.grows(&mut self.state, &mut self.accounts, *turn);
+        line.grows(&mut self.state, &mut self.accounts, *turn, Standing::Above);
     }
 }

@@ -37,15 +37,37 @@ pub(super) struct FairRound<'a> {
     pub moves_left: u32,
     /// The turns of jobs in queues that sort by more than priority and submission.
     pub turns: &'a BTreeMap<JobKey, i64>,
+    pub passes: Passes,
+}
+
+/// The passes that a round makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Passes {
+    /// Without it, no job starts where there is room.
+    pub place: bool,
+    pub moves: bool,
+    pub reclaim: bool,
+    pub preempt: bool,
+}
+
+impl Passes {
+    pub const ALL: Self = Self { place: true, moves: true, reclaim: true, preempt: true };
 }
 
 /// Decides a round under fair sharing.
 #[must_use]
 pub fn round(snapshot: &Snapshot, now: Time) -> Round {
+    round_of(snapshot, now, Passes::ALL)
+}
+
+/// Decides a round of some passes. Only cases that test single passes leave others out.
+#[doc(hidden)]
+#[must_use]
+pub fn round_of(snapshot: &Snapshot, now: Time, passes: Passes) -> Round {
     if !snapshot.is_settled(now) {
         let mut settled = snapshot.clone();
         settled.settle(now);
-        return round(&settled, now);
+        return round_of(&settled, now, passes);
     }
     let turns = crate::fair::turns(snapshot, now);
     let mut state = RoundState::new(snapshot, now);
@@ -58,14 +80,19 @@ pub fn round(snapshot: &Snapshot, now: Time) -> Round {
     let (lacking, dropped, extra) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
     let moves_left = snapshot.moves_left(now);
     let turns = &turns;
-    let mut fair = FairRound { state, accounts, lacking, dropped, extra, moves_left, turns };
+    let mut fair =
+        FairRound { state, accounts, lacking, dropped, extra, moves_left, turns, passes };
     let mut line = Line::new(&mut fair.state, &mut fair.accounts, turns, |_| true);
     fair.place_all(&mut line);
-    if moves_left > 0 {
-        fair.make_room_for_all(PreemptReason::Move);
+    for (is_made, why) in [
+        (passes.moves && moves_left > 0, PreemptReason::Move),
+        (passes.reclaim, PreemptReason::Reclaim),
+        (passes.preempt, PreemptReason::Priority),
+    ] {
+        if is_made {
+            fair.make_room_for_all(why);
+        }
     }
-    fair.make_room_for_all(PreemptReason::Reclaim);
-    fair.make_room_for_all(PreemptReason::Priority);
     fair.keep_for_later();
     fair.finish()
 }

@@ -6,17 +6,17 @@
 
 use super::asks::held;
 use super::candidates::Candidate;
+use super::holding::{Holding, held_by};
+use super::moves::may_move;
+use super::wanted::{Sought, Wanted};
 use crate::fair::Amount;
 use crate::model::cluster::NodeIndex;
-use crate::model::demand::Part;
-use crate::model::job::{RunningJob, WaitingJob};
-use crate::model::shape::Shape;
+use crate::model::job::RunningJob;
 use crate::place::placing::Placed;
 use crate::round::planner::RoundState;
 use common::id::JobKey;
 use common::unit::Nodes;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// The most trial placements for one gang until there is room, and then to drop victims.
 const TRIALS_MAX_EACH: u32 = 250;
@@ -24,31 +24,56 @@ const TRIALS_MAX_EACH: u32 = 250;
 /// At most this many victims are dropped one by one.
 const ONE_BY_ONE_MAX: usize = 64;
 
-/// A job and its shape with the fewest tasks.
-pub(super) type Sought<'a> = (&'a Arc<WaitingJob>, Shape<'a>);
-
 /// The nodes of each job that gets a place: the parts of the gang, then the jobs that move.
 pub(super) type Places = Vec<Vec<NodeIndex>>;
 
 pub(super) struct Search<'s, 'a> {
     pub state: &'s mut RoundState<'a>,
     parts: Vec<Sought<'a>>,
+    /// The nodes that the gang avoids, in the order in which this is tried.
+    fences: Vec<Vec<bool>>,
     /// Whether each victim must have another place.
     moves: bool,
+    /// How many victims may get another place.
+    moves_max: u32,
+    /// Whether the gang is within all bounds without these victims. `None`: it is anyway.
+    is_within: Option<IsWithin<'s, 'a>>,
     trials_left: u32,
 }
+
+/// Whether these victims are enough for the bounds of the queues.
+type IsWithin<'s, 'a> = Box<dyn Fn(&[Candidate<'a>]) -> bool + 's>;
 
 /// Victims that make room, and the places that are free then.
 pub(super) type Found<'a> = (Vec<Candidate<'a>>, Places);
 
 impl<'s, 'a> Search<'s, 'a> {
-    pub const fn new(state: &'s mut RoundState<'a>, parts: Vec<Sought<'a>>) -> Self {
-        Self { state, parts, moves: false, trials_left: TRIALS_MAX_EACH }
+    pub fn new(state: &'s mut RoundState<'a>, wanted: Wanted<'a>) -> Self {
+        let fences = wanted.fences(&state.snapshot.cluster);
+        Self {
+            state,
+            parts: wanted.parts,
+            fences,
+            moves: false,
+            moves_max: 0,
+            is_within: None,
+            trials_left: TRIALS_MAX_EACH,
+        }
     }
 
     /// A search where each victim must have another place.
-    pub const fn of_moves(state: &'s mut RoundState<'a>, parts: Vec<Sought<'a>>) -> Self {
-        Self { state, parts, moves: true, trials_left: TRIALS_MAX_EACH }
+    pub fn of_moves(state: &'s mut RoundState<'a>, wanted: Wanted<'a>) -> Self {
+        Self { moves: true, ..Self::new(state, wanted) }
+    }
+
+    /// The same, where as many victims as there is room for move, but at most so many.
+    pub fn with_moves(self, moves_max: u32) -> Self {
+        Self { moves_max, ..self }
+    }
+
+    /// The same, where the victims must also be enough for these bounds.
+    pub fn within(self, is_within: impl Fn(&[Candidate<'a>]) -> bool + 's) -> Self {
+        Self { is_within: Some(Box::new(is_within)), ..self }
     }
 
     /// The fewest victims that make room, of the first candidates that do. `None`: there are none,
@@ -62,7 +87,11 @@ impl<'s, 'a> Search<'s, 'a> {
         self.trials_left = TRIALS_MAX_EACH;
         self.leave_out(&mut victims);
         self.keep_more(&mut victims);
-        self.trials_left = self.trials_left.max(1);
+        if !self.moves {
+            self.place_again(&mut victims);
+        }
+        let one_of_each = u32::try_from(self.fences.len()).unwrap_or(u32::MAX);
+        self.trials_left = self.trials_left.max(one_of_each);
         let places = self.without(&victims)?;
         Some((victims, places))
     }
@@ -75,11 +104,16 @@ impl<'s, 'a> Search<'s, 'a> {
         let checkpoint = self.state.trial.checkpoint();
         self.state.release_all();
         let mut taken: Vec<Candidate<'a>> = Vec::new();
-        let mut holding = self.holding();
+        let mut holding = Holding::of(self.state, &self.parts);
         let mut is_enough = false;
         let mut has_changed = true;
+        let mut is_within = self.is_within.is_none();
         while self.trials_left > 0 {
-            if has_changed && holding.could_hold_all() && self.places(&taken).is_some() {
+            if !is_within && self.are_enough(&merged(taken.clone())) {
+                (is_within, has_changed) = (true, true);
+            }
+            let may = is_within && has_changed && holding.could_hold_all();
+            if may && self.places(&taken).is_some() {
                 is_enough = true;
                 break;
             }
@@ -92,9 +126,9 @@ impl<'s, 'a> Search<'s, 'a> {
             }
             has_changed = false;
             for at in &victim.nodes {
-                let before = self.holds(*at);
+                let before = held_by(self.state, &self.parts, *at);
                 self.state.trial.give_back(*at, victim.job.key);
-                has_changed |= holding.change(&before, &self.holds(*at));
+                has_changed |= holding.change(&before, &held_by(self.state, &self.parts, *at));
             }
             taken.push(victim);
         }
@@ -110,37 +144,16 @@ impl<'s, 'a> Search<'s, 'a> {
         Some((job, self.state.shapes.get(shape).fewest().into_owned()))
     }
 
-    /// The smallest part of each job of the gang.
-    fn smallest(part: &Sought<'a>) -> Part {
-        let nodes = part.1.nodes().unwrap_or(Nodes(1));
-        part.1.demand.even_part(nodes, nodes.0.saturating_sub(1))
-    }
-
-    fn holding(&self) -> Holding {
-        let of = |part: &Sought<'a>| {
-            let smallest = Self::smallest(part);
-            let count = |side| {
-                let search = self.state.node_search_of(part.0, &part.1, side, &[]);
-                search.all_that_hold(smallest).count()
-            };
-            (part.1.nodes(), part.1.sides().into_iter().map(count).collect())
-        };
-        Holding(self.parts.iter().map(of).collect())
-    }
-
-    /// For each part of the gang and each side: whether this node holds the smallest part of it.
-    fn holds(&self, at: NodeIndex) -> Vec<Vec<bool>> {
-        let of = |part: &Sought<'a>| {
-            let smallest = Self::smallest(part);
-            let holds =
-                |side| self.state.node_search_of(part.0, &part.1, side, &[]).holds(at, smallest);
-            part.1.sides().into_iter().map(holds).collect()
-        };
-        self.parts.iter().map(of).collect()
-    }
-
     /// The places in the present trial, for the parts of the gang and for those victims that move.
     pub fn places(&mut self, victims: &[Candidate<'a>]) -> Option<Places> {
+        let fences = std::mem::take(&mut self.fences);
+        let found = fences.iter().find_map(|fence| self.places_off(fence, victims));
+        self.fences = fences;
+        found
+    }
+
+    /// The same, where the gang avoids the nodes behind the fence.
+    fn places_off(&mut self, fence: &[bool], victims: &[Candidate<'a>]) -> Option<Places> {
         self.trials_left = self.trials_left.checked_sub(1)?;
         let checkpoint = self.state.trial.checkpoint();
         let own = self.parts.iter().map(|part| (part, None));
@@ -148,7 +161,7 @@ impl<'s, 'a> Search<'s, 'a> {
         let mut places = Places::new();
         let mut is_whole = true;
         for ((job, shape), has) in own.chain(again) {
-            let found = self.state.find(job, shape, &[]);
+            let found = self.state.find(job, shape, if has.is_none() { fence } else { &[] });
             // A job that moves gets as much as it has now, on no more nodes.
             let cluster = &self.state.snapshot.cluster;
             let is_enough = |placed: &Placed| {
@@ -170,8 +183,16 @@ impl<'s, 'a> Search<'s, 'a> {
         is_whole.then_some(places)
     }
 
+    /// Whether these victims are enough for the bounds of the gang's queue.
+    fn are_enough(&self, victims: &[Candidate<'a>]) -> bool {
+        self.is_within.as_ref().is_none_or(|is_within| is_within(victims))
+    }
+
     /// The places once these victims and all that leave anyway are gone.
     pub fn without(&mut self, victims: &[Candidate<'a>]) -> Option<Places> {
+        if !self.are_enough(victims) {
+            return None;
+        }
         let checkpoint = self.state.trial.checkpoint();
         self.state.release_all();
         for victim in victims {
@@ -211,6 +232,22 @@ impl<'s, 'a> Search<'s, 'a> {
         }
     }
 
+    /// Gives victims other places where there is room, first those that were taken last.
+    fn place_again(&mut self, victims: &mut [Candidate<'a>]) {
+        let mut left = self.moves_max;
+        for at in (0..victims.len()).rev() {
+            if left == 0 || victims[at].keeps.is_some() || !may_move(self.state, victims[at].job) {
+                continue;
+            }
+            victims[at].again = self.again(&victims[at]);
+            if victims[at].again.is_some() && self.without(victims).is_some() {
+                left -= 1;
+            } else {
+                victims[at].again = None;
+            }
+        }
+    }
+
     /// Lets each job that shrinks keep as many nodes as the others leave it.
     fn keep_more(&mut self, victims: &mut Vec<Candidate<'a>>) {
         for at in (0..victims.len()).rev() {
@@ -228,32 +265,6 @@ impl<'s, 'a> Search<'s, 'a> {
                 *victims = more;
             }
         }
-    }
-}
-
-/// For each part of a gang: how many nodes it needs, and how many on each side hold a part of it.
-struct Holding(Vec<(Option<Nodes>, Vec<usize>)>);
-
-impl Holding {
-    fn could_hold_all(&self) -> bool {
-        let could = |(need, counts): &(Option<Nodes>, Vec<usize>)| {
-            need.is_none_or(|need| counts.iter().any(|count| *count >= need.0 as usize))
-        };
-        self.0.iter().all(could)
-    }
-
-    /// Counts a node again. Returns whether it now holds any part.
-    fn change(&mut self, before: &[Vec<bool>], after: &[Vec<bool>]) -> bool {
-        let mut holds_any = false;
-        for ((need, counts), (before, after)) in self.0.iter_mut().zip(before.iter().zip(after)) {
-            for (count, (before, after)) in counts.iter_mut().zip(before.iter().zip(after)) {
-                *count += usize::from(*after && !before);
-                holds_any |= *after;
-            }
-            // How many of its tasks go on one node is not known beforehand.
-            holds_any |= need.is_none();
-        }
-        holds_any
     }
 }
 

@@ -5,6 +5,7 @@ mod counted;
 mod later;
 mod moves;
 mod refused;
+mod rules;
 mod sets;
 
 use crate::round::preempt::tests::{World, low, of, owed, queue};

@@ -5,6 +5,7 @@ use common::policy::VictimMode;
 use common::resource::{Allocation, Request, Share};
 use common::serde_skip::is_default;
 use common::time::{Span, Time};
+use common::topology::Nearness;
 use common::unit::{Nodes, Tasks};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -65,6 +66,10 @@ pub struct WaitingJob {
     /// component.
     #[serde(default)]
     pub together: Option<JobKey>,
+    /// For a component of a set: how near to each other the nodes of all components are, which is
+    /// the same for all of them. Read under fair sharing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub near_all: Option<Nearness>,
 }
 
 impl WaitingJob {

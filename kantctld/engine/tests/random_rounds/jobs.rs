@@ -108,6 +108,7 @@ fn job(draw: &mut Draw, key: JobKey, queues: u32, now: Time) -> WaitingJob {
         reservation: None,
         service: draw.once_in(5),
         together: None,
+        near_all: None,
         awaits: false,
     }
 }

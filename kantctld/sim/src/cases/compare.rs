@@ -1,10 +1,8 @@
 //! Compares the outcome of a case with what is expected, and reports the first difference.
 
 use super::expectation::Expectation;
-use super::format::{Case, Kind};
-use super::rounds::{Became, Did, Playing};
-use engine::fair::World;
-use engine::fair::world::TaskAt;
+use super::format::{Case, Kind, TaskText};
+use super::player::{Became, Did, Outcome, Player};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The outcome of a case.
@@ -19,41 +17,46 @@ pub enum Verdict {
 
 /// Runs a case and judges it.
 #[must_use]
-pub fn judge(case: &Case, world: World) -> Verdict {
-    let mut playing = Playing::new(case, world);
+pub fn judge(case: &Case, player: &mut dyn Player) -> Verdict {
     let found = if case.kind == Kind::Decision {
-        let (plan, did) = playing.round();
-        let became = playing.decided(&plan);
-        within(case, did, 1).or_else(|| difference(case, &playing.world, &became, true))
+        let outcome = player.round();
+        let wrong = fault(&outcome, 1).or_else(|| within(case, outcome.did, 1));
+        wrong.or_else(|| difference(case, &outcome.became, true))
     } else {
-        settle(case, &mut playing)
+        settle(case, player)
     };
     found.map_or(Verdict::Pass, Verdict::Fail)
 }
 
+/// All tasks of a case, job by job, with the index of each one's job.
+pub fn tasks(case: &Case) -> impl Iterator<Item = (usize, &TaskText)> {
+    let jobs = case.jobs.iter().enumerate();
+    jobs.flat_map(|(at, job)| job.tasks.iter().map(move |task| (at, task)))
+}
+
 /// Runs rounds until the state is as expected, then those in which nothing more may happen.
-fn settle(case: &Case, playing: &mut Playing<'_>) -> Option<String> {
+fn settle(case: &Case, player: &mut dyn Player) -> Option<String> {
     for round in 1..=case.rounds_to_settle {
-        let (plan, did) = playing.round();
-        if let Some(found) = within(case, did, round) {
+        let outcome = player.round();
+        if let Some(found) = fault(&outcome, round).or_else(|| within(case, outcome.did, round)) {
             return Some(found);
         }
-        playing.enact(&plan, round == 1);
+        player.enact(round == 1);
     }
-    let state = playing.state();
-    if let Some(found) = difference(case, &playing.world, &state, false) {
+    if let Some(found) = difference(case, &player.state(), false) {
         return Some(format!("after round {}: {found}", case.rounds_to_settle));
     }
     for round in 1..=case.rounds_to_hold {
-        let (plan, did) = playing.round();
-        if did != Did::default() {
-            let acts = plan.acts.iter().next();
-            let what =
-                acts.map(|(task, act)| format!(": {} {act:?}", playing.world.tasks[task.0].name));
-            return Some(format!("no rest: round {round} after it {}", what.unwrap_or_default()));
+        let outcome = player.round();
+        if outcome.did != Did::default() {
+            return Some(format!("no rest: round {round} after it: {}", outcome.example));
         }
     }
     None
+}
+
+fn fault(outcome: &Outcome, round: u32) -> Option<String> {
+    outcome.fault.as_ref().map(|fault| format!("round {round}: the judge refuses: {fault}"))
 }
 
 fn within(case: &Case, did: Did, round: u32) -> Option<String> {
@@ -67,7 +70,7 @@ fn within(case: &Case, did: Did, round: u32) -> Option<String> {
     found.map(|(what, did, most)| format!("round {round}: {did} {what}, expected at most {most}"))
 }
 
-fn difference(case: &Case, world: &World, became: &[Became], outcomes: bool) -> Option<String> {
+fn difference(case: &Case, became: &[Became], outcomes: bool) -> Option<String> {
     let matches = |expectation: &Expectation, became: &Became| {
         expectation.status == became.status
             && expectation.node.as_ref().is_none_or(|node| Some(node) == became.node.as_ref())
@@ -75,24 +78,24 @@ fn difference(case: &Case, world: &World, became: &[Became], outcomes: bool) -> 
                 || expectation.outcome.as_ref().is_none_or(|outcome| outcome == became.outcome))
     };
     for (name, expectation) in &case.expect.jobs {
-        let Some(job) = world.jobs.iter().find(|job| job.name == *name) else {
+        let Some(job) = case.jobs.iter().position(|job| job.name == *name) else {
             return Some(format!("no job is called {name}"));
         };
-        let wrong = job.tasks.iter().find(|task| !matches(expectation, &became[task.0]));
-        if let Some(task) = wrong {
-            return Some(mismatch(&world.tasks[task.0].name, expectation, &became[task.0]));
+        let mut each = tasks(case).zip(became).filter(|((of, _), _)| *of == job);
+        if let Some(((_, task), became)) = each.find(|(_, became)| !matches(expectation, became)) {
+            return Some(mismatch(&task.id, expectation, became));
         }
     }
-    for (equal_tasks, expectations) in classes(case, world) {
+    for (equal_tasks, expectations) in classes(case) {
         if let Some((task, expectation)) =
             unmatched(&equal_tasks, &expectations, |task, expectation| {
-                matches(expectation, &became[task.0])
+                matches(expectation, &became[task])
             })
         {
-            return Some(mismatch(task, expectation, &became[equal_tasks[0].0]));
+            return Some(mismatch(task, expectation, &became[equal_tasks[0]]));
         }
     }
-    nodes(case, world, became)
+    nodes(case, became)
 }
 
 fn mismatch(task: &str, expectation: &Expectation, became: &Became) -> String {
@@ -109,25 +112,25 @@ fn mismatch(task: &str, expectation: &Expectation, became: &Became) -> String {
     )
 }
 
-/// Tasks of one job that ask for the same, and what is expected of some of them.
-type Class<'c> = (Vec<TaskAt>, Vec<(&'c str, &'c Expectation)>);
+/// Tasks of one job that ask for the same, by index, and what is expected of some of them.
+type Class<'c> = (Vec<usize>, Vec<(&'c str, &'c Expectation)>);
 
-fn classes<'c>(case: &'c Case, world: &World) -> Vec<Class<'c>> {
-    let mut classes: BTreeMap<String, Class<'c>> = BTreeMap::new();
-    for (at, task) in world.tasks.iter().enumerate() {
+fn classes(case: &Case) -> Vec<Class<'_>> {
+    let mut classes: BTreeMap<String, Class<'_>> = BTreeMap::new();
+    for (at, (job, task)) in tasks(case).enumerate() {
+        let gpus = (task.gpus, task.gpu_fraction, task.gpu_memory_mib, task.gpu_devices);
         let key = format!(
-            "{:?} {:?} {:?} {} {} {:?} {}",
-            world.job_of[at],
-            task.group,
-            task.gpus,
+            "{job} {:?} {gpus:?} {:?} {} {} {:?} {}",
+            task.subgroup,
+            task.mig,
             task.cpu_milli,
             task.memory_bytes,
-            task.only_nodes,
+            task.allowed_nodes,
             task.order,
         );
         let class = classes.entry(key).or_default();
-        class.0.push(TaskAt(at));
-        if let Some((name, expectation)) = case.expect.tasks.get_key_value(&task.name) {
+        class.0.push(at);
+        if let Some((name, expectation)) = case.expect.tasks.get_key_value(&task.id) {
             class.1.push((name, expectation));
         }
     }
@@ -136,15 +139,15 @@ fn classes<'c>(case: &'c Case, world: &World) -> Vec<Class<'c>> {
 
 /// The first expectation for which no task is left, under any assignment of tasks to expectations.
 fn unmatched<'c>(
-    tasks: &[TaskAt],
+    tasks: &[usize],
     expectations: &[(&'c str, &'c Expectation)],
-    fits: impl Fn(TaskAt, &Expectation) -> bool,
+    fits: impl Fn(usize, &Expectation) -> bool,
 ) -> Option<(&'c str, &'c Expectation)> {
-    let mut owner: BTreeMap<TaskAt, usize> = BTreeMap::new();
+    let mut owner: BTreeMap<usize, usize> = BTreeMap::new();
     for from in 0..expectations.len() {
         // Finds one augmenting path.
         let mut open = vec![(from, Vec::new())];
-        let mut seen: Vec<TaskAt> = Vec::new();
+        let mut seen: Vec<usize> = Vec::new();
         let mut found = None;
         while let Some((expectation, path)) = open.pop() {
             for task in tasks.iter().filter(|task| fits(**task, expectations[expectation].1)) {
@@ -152,7 +155,7 @@ fn unmatched<'c>(
                     continue;
                 }
                 seen.push(*task);
-                let mut path: Vec<(usize, TaskAt)> = path.clone();
+                let mut path: Vec<(usize, usize)> = path.clone();
                 path.push((expectation, *task));
                 match owner.get(task) {
                     Some(other) => open.push((*other, path)),
@@ -177,28 +180,28 @@ fn unmatched<'c>(
 }
 
 /// Compares the idle and releasing GPUs of nodes, in whole devices.
-fn nodes(case: &Case, world: &World, became: &[Became]) -> Option<String> {
+fn nodes(case: &Case, became: &[Became]) -> Option<String> {
     for (name, expectation) in &case.expect.nodes {
-        let on = |at: &usize| {
-            world.tasks[*at].node.is_some_and(|node| world.nodes[node.0].name == *name)
-        };
-        let there: Vec<usize> = (0..world.tasks.len()).filter(on).collect();
         let devices = |status: &[&str]| {
             let mut seen: BTreeSet<String> = BTreeSet::new();
-            for at in there.iter().filter(|at| status.contains(&became[**at].status)) {
-                let task = &world.tasks[*at];
-                match (&task.gpus, task.device_names.is_empty()) {
-                    (engine::fair::world::GpuAsk::Whole(gpus), _) => {
-                        seen.extend((0..*gpus).map(|which| format!("{at} {which}")));
+            for (at, (_, task)) in tasks(case).enumerate() {
+                let is_there = task.node.as_ref() == Some(name);
+                if !is_there || !status.contains(&became[at].status) {
+                    continue;
+                }
+                let shares = task.gpu_fraction.is_some() || task.gpu_memory_mib.is_some();
+                match (shares || !task.mig.is_empty(), task.gpu_groups.is_empty()) {
+                    (false, _) => {
+                        let gpus = task.gpus.unwrap_or(0);
+                        seen.extend((0..gpus).map(|which| format!("{at} {which}")));
                     }
-                    (engine::fair::world::GpuAsk::None, _) => {}
-                    (_, true) => _ = seen.insert(format!("{at}")),
-                    (_, false) => seen.extend(task.device_names.iter().cloned()),
+                    (true, true) => _ = seen.insert(format!("{at}")),
+                    (true, false) => seen.extend(task.gpu_groups.iter().cloned()),
                 }
             }
             seen
         };
-        let gpus = world.nodes.iter().find(|node| node.name == *name);
+        let gpus = case.nodes.iter().find(|node| node.name == *name);
         let gpus = i64::from(gpus.map_or(0, |node| node.gpus));
         let (leaving, held) = (devices(&["releasing"]), devices(&["running", "binding"]));
         let idle = gpus - leaving.union(&held).count() as i64;

@@ -1,11 +1,12 @@
-//! Cases of fair sharing from another project, clusters to run and single rules, played against
-//! `engine::fair` itself.
+//! Cases of fair sharing from another project: clusters to run, whose rounds the scheduler decides,
+//! and single rules.
 
 pub mod compare;
 pub mod expectation;
 pub mod format;
 pub mod import;
-pub mod rounds;
+pub mod player;
+pub mod product;
 mod rules;
 
 pub use compare::Verdict;
@@ -41,17 +42,20 @@ pub fn run(text: &str) -> Result<Vec<Judged>, CaseError> {
 
 fn one(value: &Value) -> Judged {
     let id = value.get("id").and_then(Value::as_str).unwrap_or("(no id)").to_owned();
-    let verdict = if value.get("rule").is_some() { rules::judge(value) } else { cluster(value) };
+    let is_rule = value.get("rule").is_some();
+    let verdict = if is_rule { rules::judge(value) } else { cluster(value) };
     Judged { id, verdict }
 }
 
 fn cluster(value: &Value) -> Verdict {
-    match Case::deserialize(value) {
-        Err(error) => Verdict::Unsupported(format!("failed to read the case: {error}")),
-        Ok(case) => match import::world(&case) {
-            Err(ImportError::Unsupported(what)) => Verdict::Unsupported(format!("no {what}")),
-            Err(error) => Verdict::Unsupported(error.to_string()),
-            Ok(world) => compare::judge(&case, world),
-        },
-    }
+    let case = match Case::deserialize(value) {
+        Err(error) => return Verdict::Unsupported(format!("failed to read the case: {error}")),
+        Ok(case) => case,
+    };
+    let judged = product::world(&case)
+        .map(|world| compare::judge(&case, &mut product::ProductPlayer::new(&case, world)));
+    judged.unwrap_or_else(|error| match error {
+        ImportError::Unsupported(what) => Verdict::Unsupported(format!("no {what}")),
+        error => Verdict::Unsupported(error.to_string()),
+    })
 }

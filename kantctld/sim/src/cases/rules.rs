@@ -6,7 +6,7 @@ mod runtime;
 use super::Verdict;
 use engine::fair::bounds::{Excess, exceeded, within_bounds, within_limits, within_quotas};
 use engine::fair::divide::{Share, divide, divide_surplus};
-use engine::fair::order::{Next, first};
+use engine::fair::order::Rank;
 use engine::fair::taking::{Claimant, may_lose, may_take, may_try};
 use engine::fair::tree::{QueueAt, Tree};
 use engine::fair::{Amount, Resource};
@@ -152,15 +152,11 @@ fn queue_order(given: &Value) -> Result<Says, Missing> {
         Amount { gpu_milli: (part * devices * 1000.0).round() as i64, ..Amount::default() }
     };
     let (left, right) = (asks(&given["left_job"]), asks(&given["right_job"]));
-    let none = Amount::default();
     let total = amount(&given["totals"]);
-    let order = first(
-        &tree,
-        &total,
-        &Next { queue: QueueAt(0), asks: &left, lost: &none },
-        &Next { queue: QueueAt(1), asks: &right, lost: &none },
-    );
-    let who = if order.is_le() { "left" } else { "right" };
+    let rank = |at: usize, asks: &Amount| {
+        Rank::of(&tree, &total, QueueAt(at), (&tree.accounts[at].allocated, asks))
+    };
+    let who = if rank(0, &left) <= rank(1, &right) { "left" } else { "right" };
     Ok(Says::from([("first".to_owned(), Value::from(who))]))
 }
 

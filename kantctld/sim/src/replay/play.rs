@@ -84,6 +84,7 @@ impl<'a, S: Stage> Play<'a, S> {
                 reservation: None,
                 service: job.kind == "inference",
                 together: None,
+                near_all: None,
                 awaits: false,
             };
             Tracked { waiting, run: true_run(job), running: None }

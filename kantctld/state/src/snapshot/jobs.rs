@@ -62,6 +62,7 @@ pub(super) fn waiting(
         reservation: ask.reservation.clone(),
         service: ask.service,
         together: record.set.map(|place| place.first_key()),
+        near_all: None,
     })
 }
 

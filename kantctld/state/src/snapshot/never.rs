@@ -113,6 +113,7 @@ fn waiting(state: &State, queue: &Queue, ask: &Ask) -> WaitingJob {
         reservation: ask.reservation.clone(),
         service: ask.service,
         together: None,
+        near_all: None,
     }
 }
 

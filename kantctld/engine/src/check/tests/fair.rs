@@ -5,6 +5,7 @@ use super::Judge;
 use crate::check::check_decisions;
 use crate::model::decision::Decision;
 use crate::model::job::WaitingJob;
+use crate::model::node_snapshot::{NodeSnapshot, Unusable};
 use crate::round::preempt::tests::{World, of, on_nodes, owed, queue, with_request};
 use crate::testing::{change_policy, gpu_node, gpu_request, key, request};
 use common::job::PreemptReason;
@@ -192,4 +193,17 @@ fn what_is_due_is_dealt_out_in_whole_gpus_down_the_tree() {
     let due = judge.sums(crate::check::dues::Of::Gpus).due;
     let due: Vec<(&str, u128)> = due.iter().map(|(name, due)| (name.as_str(), *due)).collect();
     assert_eq!(due, [("lab", 12_000), ("lab-a", 6000), ("lab-b", 6000), ("ops", 4000)]);
+}
+
+#[test]
+fn a_job_that_has_lost_its_room_may_ask_for_room_again() {
+    let world = fair(&["a", "b", "c"], vec![queue("a"), queue("b")]);
+    let mut world = with_running(world, &[(1, "b", 8), (2, "b", 8), (4, "b", 8)]);
+    world.submit(third(gpu_request(8)));
+    assert_eq!(world.round(), ["4 for 3"]);
+    world.at(11).gone(4);
+    let drained = NodeSnapshot { unusable: Some(Unusable::Drained), ..gpu_node("c", 8) };
+    world.snapshot.set_node(&drained);
+    assert_eq!(judged(&world, &[2]), "", "its queue holds nothing");
+    assert!(judged(&world, &[2, 1]).contains("job 1 yields what is its queue's by right"));
 }

@@ -4,18 +4,28 @@ use super::RoundState;
 use crate::model::claims::of_asking;
 use crate::model::job::WaitingJob;
 use crate::model::shape_cache::ShapeIndex;
-use crate::model::usage_accounting::QuotaStatus;
+use crate::model::usage_accounting::{Claim, QuotaStatus};
 use crate::policy::admit::{self, Refused};
 use common::reason::{WaitReason, What};
 use common::time::Span;
 
 impl RoundState<'_> {
-    /// Step 2: the static rules.
+    /// Step 2: the static rules, limits and quotas.
     pub(super) fn admit(
         &mut self,
         job: &WaitingJob,
         shape: ShapeIndex,
     ) -> Result<QuotaStatus, Refused> {
+        let claim = self.admit_but_for_quota(job, shape)?;
+        self.accounting.admit(&claim).map_err(Refused::Class)
+    }
+
+    /// The static rules and limits. Returns the job's claim.
+    pub(super) fn admit_but_for_quota(
+        &mut self,
+        job: &WaitingJob,
+        shape: ShapeIndex,
+    ) -> Result<Claim, Refused> {
         admit::admit(job, self.snapshot, &self.arrays, self.now)?;
         let (account, qos) = (job.account.as_ref(), job.qos.as_ref());
         let principal = self.accounting.principal(&job.queue, job.owner, account, qos);
@@ -25,7 +35,7 @@ impl RoundState<'_> {
             let is_own = self.eases_with_time(&reason);
             return Err(if is_own { Refused::Job(reason) } else { Refused::Class(reason) });
         }
-        self.accounting.admit(&claim).map_err(Refused::Class)
+        Ok(claim)
     }
 
     /// Whether this is a limit on GPU-minutes. The job may be within it as time passes, so another

@@ -38,6 +38,11 @@ impl<'a> RoundState<'a> {
         admitted
     }
 
+    /// Whether the job may start now if its queue held less, whatever is free.
+    pub(crate) fn may_start_within_quota(&mut self, job: &WaitingJob, shape: ShapeIndex) -> bool {
+        self.admit_but_for_quota(job, shape).is_ok()
+    }
+
     /// The nodes that are kept for a job until its victims are gone. Empty: none are.
     pub(crate) fn room_kept_for(&self, key: JobKey) -> &[NodeIndex] {
         self.awaiting.get(&key).map_or(&[], |awaiting| &awaiting.nodes)

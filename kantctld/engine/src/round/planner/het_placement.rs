@@ -7,6 +7,7 @@
 
 use super::RoundState;
 use super::leaving::Victim;
+use super::moving::Mover;
 use super::preempting::Awaiting;
 use crate::model::cluster::NodeIndex;
 use crate::model::job::WaitingJob;
@@ -16,6 +17,8 @@ use crate::model::usage_accounting::Claim;
 use crate::place::fit::gang::Layout;
 use crate::place::node_search::bookings::Bookings;
 use common::id::JobKey;
+use common::job::PreemptReason;
+use common::topology::Nearness;
 use common::unit::Tasks;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -35,45 +38,76 @@ type Found<'a> = (Shape<'a>, Layout, Claim);
 impl<'a> RoundState<'a> {
     /// Starts all components on their nodes, or on others if requirements other than room exclude
     /// those; or starts none. Returns whether they start.
-    pub(crate) fn start_all_there(&mut self, first: JobKey, places: &[Component<'a>]) -> bool {
+    pub(crate) fn start_all_there(
+        &mut self,
+        first: JobKey,
+        places: &[Component<'a>],
+        near: Option<Nearness>,
+    ) -> bool {
         self.meet(first);
         let fences: Vec<(Vec<bool>, Option<Tasks>)> =
             places.iter().map(|one| (self.fence(&one.nodes), one.most)).collect();
         let anywhere: Vec<(Vec<bool>, Option<Tasks>)> =
             places.iter().map(|one| (Vec::new(), one.most)).collect();
         let components: Vec<&'a Arc<WaitingJob>> = places.iter().map(|one| one.job).collect();
+        // Other nodes may be further apart.
+        let may_go_elsewhere = near.is_none_or(|near| !near.required);
         self.start_all(&components, &fences).is_ok()
-            || self.start_all(&components, &anywhere).is_ok()
+            || may_go_elsewhere && self.start_all(&components, &anywhere).is_ok()
     }
 
-    /// Preempts these jobs, and keeps room for all components. None is preempted if a component
-    /// would have no room then, or would not be admitted. Returns whether they are preempted.
+    /// Preempts the victims, moves the movers, whose new places are kept for them, and keeps room
+    /// for all components. None of it happens if a component or mover would have no room then, or
+    /// would not be admitted. Returns whether it happens.
     pub(crate) fn take_for_all(
         &mut self,
         places: &[Component<'a>],
         victims: &[Victim<'a>],
+        movers: &[Mover<'a>],
     ) -> bool {
         let Some(first) = places.first().map(|one| one.job.key) else { return false };
+        let again: Option<Vec<Component<'a>>> =
+            movers.iter().map(|mover| self.once_moved(mover)).collect();
+        let Some(again) = again else { return false };
         let own: Vec<_> = places
             .iter()
             .filter_map(|one| Some((one.job.key, self.unbook(one.job.key)?)))
             .collect();
-        let all: BTreeSet<NodeIndex> = places.iter().flat_map(|one| &one.nodes).copied().collect();
+        let goes = |(job, _): &Mover<'a>| Victim { job, reason: PreemptReason::Move, keeps: None };
+        let gone: Vec<Victim<'a>> =
+            victims.iter().copied().chain(movers.iter().map(goes)).collect();
+        let asked: Vec<&Component<'a>> = places.iter().chain(&again).collect();
+        let all: BTreeSet<NodeIndex> = asked.iter().flat_map(|one| &one.nodes).copied().collect();
         let checkpoint = self.trial.checkpoint();
         let booked: Bookings = self.bookings.clone();
-        self.clear(&all.into_iter().collect::<Vec<_>>(), victims);
-        let found: Option<Vec<Found<'a>>> = places.iter().map(|one| self.found_for(one)).collect();
+        self.clear(&all.into_iter().collect::<Vec<_>>(), &gone);
+        let found: Option<Vec<Found<'a>>> = asked.iter().map(|one| self.found_for(one)).collect();
         self.trial.roll_back(checkpoint);
         self.bookings = booked;
-        let Some(found) = found.filter(|found| self.all_admitted(places, found, victims)) else {
+        let Some(mut found) = found.filter(|found| self.all_admitted(&asked, found, &gone)) else {
             own.into_iter().for_each(|(key, own)| self.book_again(key, own));
             return false;
         };
+        let found_again = found.split_off(places.len());
         victims.iter().for_each(|victim| self.yields(victim, first));
+        for ((mover, _), (_, layout, _)) in movers.iter().zip(&found_again) {
+            self.moves(mover, layout, first);
+        }
         for (one, (shape, layout, claim)) in places.iter().zip(found) {
             self.keep_room(one.job, one.shape, &shape, layout, claim);
         }
+        for (one, (shape, layout, claim)) in again.iter().zip(found_again) {
+            self.keep_place(one.job, one.shape, &shape, layout, claim);
+        }
         true
+    }
+
+    /// A job that moves, as it will wait, with its new nodes. `None`: it may not be moved.
+    fn once_moved(&mut self, (mover, nodes): &Mover<'a>) -> Option<Component<'a>> {
+        let job = self.snapshot.may_move(mover, self.now)?;
+        let queue = self.queues.get(&job.queue)?;
+        let shape = self.shape_for(queue, job);
+        Some(Component { job, shape, nodes: nodes.clone(), most: None })
     }
 
     /// Finds the room of a component on its nodes, next to the components before it. Its room is
@@ -96,7 +130,7 @@ impl<'a> RoundState<'a> {
     /// Whether all components are within quotas and limits, together and without the victims.
     fn all_admitted(
         &self,
-        places: &[Component<'a>],
+        places: &[&Component<'a>],
         found: &[Found<'a>],
         victims: &[Victim<'a>],
     ) -> bool {

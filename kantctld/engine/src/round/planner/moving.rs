@@ -84,23 +84,30 @@ impl<'a> RoundState<'a> {
             return false;
         };
         for ((mover, _), place) in movers.iter().zip(&places) {
-            self.asks.chosen.insert(mover.key);
-            self.yielders.entry(job.key).or_insert((0, mover.key)).0 += 1;
-            let cluster = self.trial.cluster;
-            let to = place.layout.iter().map(|(at, _)| cluster.node(*at).name.clone());
-            let to: BTreeSet<NodeName> = to.collect();
-            self.decisions.push(Decision::Preempt {
-                key: mover.key,
-                attempt: mover.attempt,
-                by: job.key,
-                reason: PreemptReason::Move,
-                mode: mover.victim_mode,
-                to: to.into_iter().collect(),
-            });
+            self.moves(mover, &place.layout, job.key);
         }
         self.keep_room(job, index, &room.shape, room.layout, room.claim);
-        places.into_iter().for_each(|place| self.keep_place(place));
+        for Found { job, index, shape, layout, claim } in places {
+            self.keep_place(job, index, &shape, layout, claim);
+        }
         true
+    }
+
+    /// Makes a job move to a place, for another.
+    pub(super) fn moves(&mut self, mover: &RunningJob, to: &Layout, by: JobKey) {
+        self.asks.chosen.insert(mover.key);
+        self.yielders.entry(by).or_insert((0, mover.key)).0 += 1;
+        let cluster = self.trial.cluster;
+        let to: BTreeSet<NodeName> =
+            to.iter().map(|(at, _)| cluster.node(*at).name.clone()).collect();
+        self.decisions.push(Decision::Preempt {
+            key: mover.key,
+            attempt: mover.attempt,
+            by,
+            reason: PreemptReason::Move,
+            mode: mover.victim_mode,
+            to: to.into_iter().collect(),
+        });
     }
 
     /// A place for the job and for each moved job once the jobs that leave are gone. `None`: one of
@@ -185,10 +192,16 @@ impl<'a> RoundState<'a> {
     }
 
     /// Keeps the new place of a moved job.
-    fn keep_place(&mut self, place: Found<'a>) {
-        let Found { job, index, shape, layout, claim } = place;
+    pub(super) fn keep_place(
+        &mut self,
+        job: &WaitingJob,
+        index: ShapeIndex,
+        shape: &Shape<'a>,
+        layout: Layout,
+        claim: Claim,
+    ) {
         let nodes: Vec<NodeIndex> = layout.iter().map(|(at, _)| *at).collect();
-        self.book_from_now(job, &shape, layout);
+        self.book_from_now(job, shape, layout);
         self.look(&nodes, NEVER);
         let ends_by = job.time_limit.map(|limit| self.now + limit);
         self.await_others(job.key, Awaiting { shape: index, nodes, claim, ends_by });

@@ -1,0 +1,111 @@
+//! Rules of fair rounds, each on a small cluster.
+
+use crate::model::job::WaitingJob;
+use crate::model::node_snapshot::NodeSnapshot;
+use crate::round::preempt::tests::{World, of, owed, queue};
+use crate::testing::{change_policy, gpu_node, gpu_request, key, name, request, with_leafs};
+use crate::{check, schedule};
+use common::policy::Moves;
+use common::policy::queue::Queue;
+use common::resource::{GpuRequest, Request};
+use common::topology::{Level, Nearness};
+use common::unit::{Gpus, Tasks};
+
+fn fair(nodes: Vec<NodeSnapshot>, queues: Vec<Queue>) -> World {
+    let mut world = World::new(nodes, queues);
+    change_policy(&mut world.snapshot, |policy| {
+        policy.fair_sharing = true;
+        policy.moves = Moves { per_hour: 10, ..Moves::default() };
+    });
+    world
+}
+
+/// A request for GPUs on one of these nodes.
+fn only_on(node: &str, gpus: u32) -> Request {
+    Request { only_nodes: vec![name(node)], ..gpu_request(gpus) }
+}
+
+/// A queue of preemptible jobs with this quota.
+fn guaranteed(of: &str, gpus: u32) -> Queue {
+    Queue { quota: owed(of, gpus).quota, ..queue(of) }
+}
+
+#[test]
+fn jobs_with_their_minimum_get_more_before_jobs_with_more_than_it() {
+    let mut world = fair(vec![gpu_node("a", 5)], vec![queue("q")]);
+    let elastic = Request {
+        tasks_min: Some(Tasks(1)),
+        gpus: Some(GpuRequest::PerTask(Gpus(1))),
+        ..request(4, 1)
+    };
+    for job in [1, 2] {
+        world.submit(of(job, elastic.clone(), "q", "low"));
+    }
+    world.round();
+    let tasks = |job| world.snapshot.running(key(job)).map(|job| job.allocation.tasks());
+    assert_eq!((tasks(1), tasks(2)), (Some(Tasks(3)), Some(Tasks(2))));
+}
+
+#[test]
+fn where_a_limit_is_reached_the_higher_priority_takes_the_place_of_a_lower_one() {
+    let mut limited = queue("q");
+    limited.quota.at_most.gpus_any = Some(Gpus(4));
+    let mut world = fair(vec![gpu_node("a", 8)], vec![limited]);
+    world.submit(of(1, gpu_request(4), "q", "low"));
+    assert_eq!(world.round(), ["1 on a"]);
+    world.at(1).submit(of(2, gpu_request(4), "q", "high"));
+    assert_eq!(world.round(), ["1 for 2"], "the other half of the node is free");
+    assert_eq!(world.at(2).gone(1).round(), ["2 on a"]);
+    assert_eq!(world.at(3).round(), [""; 0]);
+}
+
+#[test]
+fn a_victim_moves_if_there_is_room_elsewhere() {
+    let queues = || vec![guaranteed("a", 2), guaranteed("b", 2)];
+    let mut world = fair(vec![gpu_node("a", 3), gpu_node("b", 2)], queues());
+    world.submit(of(1, only_on("a", 2), "a", "low")).submit(of(9, only_on("a", 1), "a", "low"));
+    world.round();
+    world.submit(of(2, gpu_request(1), "a", "low"));
+    assert_eq!(world.round(), ["2 on b"]);
+    world.over(9).at(1).submit(of(3, gpu_request(2), "b", "low"));
+    assert_eq!(world.round(), ["2 for 3 to a"]);
+    assert_eq!(world.at(2).gone(2).round(), ["2 on a", "3 on b"]);
+}
+
+#[test]
+fn of_two_queues_above_their_quotas_the_higher_priority_keeps_what_it_has() {
+    let yields = |priority: i32| {
+        let idle = Queue { priority, weight: 0, ..guaranteed("b", 0) };
+        let mut world = fair(vec![gpu_node("a", 2)], vec![guaranteed("a", 0), idle]);
+        for job in [1, 2] {
+            world.submit(of(job, gpu_request(1), "b", "low"));
+        }
+        world.round();
+        world.at(1).submit(of(3, gpu_request(1), "a", "low"));
+        world.round()
+    };
+    assert_eq!(yields(0), ["2 for 3"], "b has no part of the surplus");
+    assert_eq!(yields(1), [""; 0]);
+}
+
+#[test]
+fn components_start_as_near_to_each_other_as_they_require() {
+    let started = |near: Option<Nearness>| {
+        let nodes = ["a", "b", "c", "d"].map(|name| gpu_node(name, 8));
+        let mut world = fair(nodes.to_vec(), vec![queue("q")]);
+        with_leafs(&mut world.snapshot, &[("l", "a b"), ("m", "c d")]);
+        world.submit(of(9, only_on("a", 8), "q", "low"));
+        assert_eq!(world.round(), ["9 on a"]);
+        for job in [1, 2] {
+            let one = of(job, gpu_request(8), "q", "low");
+            world.submit(WaitingJob { together: Some(key(1)), near_all: near, ..one });
+        }
+        let round = schedule(&world.snapshot, world.now);
+        assert_eq!(check::check(&world.snapshot, world.now, &round), []);
+        world.round()
+    };
+    let near = |level| Some(Nearness { level, required: true });
+    assert_eq!(started(near(Level::Leaf)), ["1 on c", "2 on d"]);
+    assert_eq!(started(near(Level::Spine)), [""; 0], "their spine is not known");
+    assert_eq!(started(None), ["1 on b", "2 on c"]);
+}
