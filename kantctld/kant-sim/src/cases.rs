@@ -107,7 +107,7 @@ mod tests {
         let file = folder.path().join("cases.json");
         std::fs::write(&file, text).unwrap();
         let mut out = Vec::new();
-        let result = run(&Arguments { files: vec![file], json, product: false }, &mut out);
+        let result = run(&Arguments { files: vec![file], json }, &mut out);
         (String::from_utf8(out).unwrap(), result)
     }
 
