@@ -69,7 +69,7 @@ fn a_victim_moves_if_there_is_room_elsewhere() {
     assert_eq!(world.round(), ["2 on b"]);
     world.over(9).at(1).submit(of(3, gpu_request(2), "b", "low"));
     assert_eq!(world.round(), ["2 for 3 to a"]);
-    assert_eq!(world.at(2).gone(2).round(), ["2 on a", "3 on b"]);
+    assert_eq!(world.at(2).gone(2).round(), ["3 on b", "2 on a"]);
 }
 
 #[test]
