@@ -43,10 +43,13 @@ pub(crate) fn filled_in(search: &NodeSearch<'_>, layout: Layout) -> Placed {
 /// What a part of the job gets on a node that holds it. A job that asked for whole nodes gets all
 /// CPUs and GPUs, and the memory it asked for (man sbatch, `--exclusive`).
 fn share(search: &NodeSearch<'_>, at: NodeIndex, part: Part) -> Share {
-    let (node, free) = (search.cluster().node(at), search.trial.free(at));
+    let node = search.cluster().node(at);
     let class = &node.class;
     let request = search.shape.demand.request;
     let takes = search.takes(at, part);
+    let but_for_kept = search.bookings.free_but_for_kept(search.trial, at, search.now);
+    let but_for_kept = but_for_kept.filter(|free| free.holds(class, request, takes));
+    let free = but_for_kept.as_ref().unwrap_or_else(|| search.trial.free(at));
     let mut gpu_milli = None;
     let (cpus, gpus) = if request.exclusive {
         (free.cpus.clone(), Free::indices(class, free.gpus))

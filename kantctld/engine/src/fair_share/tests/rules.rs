@@ -3,7 +3,9 @@
 use crate::model::job::WaitingJob;
 use crate::model::node_snapshot::NodeSnapshot;
 use crate::round::preempt::tests::{World, of, owed, queue};
-use crate::testing::{change_policy, gpu_node, gpu_request, key, name, request, with_leafs};
+use crate::testing::{
+    change_policy, gpu_node, gpu_request, key, name, request, share_request, with_leafs,
+};
 use crate::{check, schedule};
 use common::policy::Moves;
 use common::policy::queue::Queue;
@@ -69,7 +71,21 @@ fn a_victim_moves_if_there_is_room_elsewhere() {
     assert_eq!(world.round(), ["2 on b"]);
     world.over(9).at(1).submit(of(3, gpu_request(2), "b", "low"));
     assert_eq!(world.round(), ["2 for 3 to a"]);
-    assert_eq!(world.at(2).gone(2).round(), ["2 on a", "3 on b"]);
+    assert_eq!(world.at(2).gone(2).round(), ["3 on b", "2 on a"]);
+}
+
+#[test]
+fn a_gpu_that_is_kept_whole_is_not_shared_meanwhile() {
+    let mut queues = vec![guaranteed("a", 1), guaranteed("b", 0)];
+    queues.iter_mut().for_each(|queue| queue.share_gpus = true);
+    let mut world = fair(vec![gpu_node("a", 1)], queues);
+    world.submit(of(1, share_request(500), "b", "low"));
+    assert_eq!(world.round(), ["1 on a"]);
+    world.at(1).submit(of(3, gpu_request(1), "a", "low"));
+    assert_eq!(world.round(), ["1 for 3"]);
+    world.at(2).submit(of(4, share_request(500), "b", "low"));
+    assert_eq!(world.round(), [""; 0], "half of the GPU is free, but kept");
+    assert_eq!(world.at(3).gone(1).round(), ["3 on a"]);
 }
 
 #[test]

@@ -122,6 +122,17 @@ impl Free {
         self.closed |= whole_node;
     }
 
+    /// Takes these GPUs, by position: a part of each, or (zero) all of it.
+    pub fn keep_gpus(&mut self, gpus: u128, part: GpuMilli) {
+        let each = if part == GpuMilli::ZERO { 1000 } else { part.0.try_into().unwrap_or(1000) };
+        for at in (0..self.milli.len()).filter(|at| gpus >> at & 1 == 1) {
+            let after = self.milli[at].saturating_sub(each);
+            self.milli_sum -= u32::from(self.milli[at] - after);
+            self.milli[at] = after;
+            self.gpus &= !(1 << at);
+        }
+    }
+
     /// Gives a share back. What the node no longer has is not counted.
     pub fn give_back(&mut self, class: &Class, share: &Share) {
         self.cpus = self.cpus.union(&share.cpus).intersection(&class.inventory.cpus);

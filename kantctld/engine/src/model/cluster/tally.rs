@@ -93,12 +93,15 @@ impl Tally {
         }
     }
 
-    /// Takes this much.
-    pub fn take(&mut self, takes: Takes) {
+    /// Takes this much. `gpus`: of these GPUs, by position; none: of any that it accepts.
+    pub fn take(&mut self, takes: Takes, gpus: u128) {
         self.cpus -= takes.resources.cpus;
         self.memory -= takes.resources.memory;
         self.holders += 1;
         self.closed |= takes.whole_node;
+        if gpus != 0 {
+            return self.take_gpus(gpus, takes.milli);
+        }
         for _ in 0..takes.resources.gpus.0.min(self.gpus.count_ones()) {
             // The lowest GPU of those it accepts.
             let own = self.gpus & takes.accepted;
@@ -110,6 +113,25 @@ impl Tally {
             let Some(at) = self.take_share(share, others) else { return };
             others &= !(1 << at);
         }
+    }
+
+    /// Takes a part of each of these GPUs, or (zero) all of it. What others leave of them is not
+    /// free yet.
+    fn take_gpus(&mut self, gpus: u128, part: GpuMilli) {
+        let is_other = |at: u8| gpus >> at & 1 == 0;
+        if part == GpuMilli::ZERO {
+            self.gpus &= !gpus;
+            return self.shared.retain(|(at, _)| is_other(*at));
+        }
+        let part = u16::try_from(part.0).unwrap_or(WHOLE);
+        for (at, milli) in &mut self.shared {
+            *milli = milli.saturating_sub(if is_other(*at) { 0 } else { part });
+        }
+        let whole = (0..u8::MAX).take(128).filter(|at| (self.gpus & gpus) >> at & 1 == 1);
+        self.shared.extend(whole.map(|at| (at, WHOLE.saturating_sub(part))));
+        self.gpus &= !gpus;
+        self.shared.retain(|(_, milli)| *milli > 0);
+        self.shared.sort_unstable();
     }
 
     /// Takes a share of the tightest GPU with room for it. Returns the GPU's position.

@@ -3,6 +3,7 @@
 //! Source: man scontrol, RESERVATIONS; conservative backfill: A. Mu'alem and D. Feitelson, IEEE
 //! TPDS 12(6), 2001.
 
+use crate::model::cluster::free::Free;
 use crate::model::cluster::tally::{Takes, Tally};
 use crate::model::cluster::{ClusterIndex, NodeIndex};
 use crate::place::node_search::NodeSearch;
@@ -29,6 +30,8 @@ pub(crate) struct Booking {
     pub from: Time,
     pub to: Time,
     pub takes: Takes,
+    /// Which GPUs it takes, by position in the node's class. None: any that it accepts.
+    pub gpus: u128,
     pub kept_for: For,
 }
 
@@ -67,7 +70,10 @@ impl Bookings {
             for at in booked.nodes.iter().filter_map(|name| cluster.find(name)) {
                 let kept_for = For::Reservation(booked.name.clone());
                 let takes = Takes { whole_node: true, ..Takes::default() };
-                bookings.add(at, Booking { from: booked.from, to: booked.to, takes, kept_for });
+                bookings.add(
+                    at,
+                    Booking { from: booked.from, to: booked.to, takes, gpus: 0, kept_for },
+                );
             }
         }
         bookings
@@ -104,6 +110,24 @@ impl Bookings {
                 self.forget(at, &booking);
             }
         }
+    }
+
+    /// Sets which GPUs of a node are kept for a job.
+    pub fn name_gpus(&mut self, at: NodeIndex, key: JobKey, gpus: u128) {
+        let on = self.by_node.get_mut(at.at()).into_iter().flatten();
+        on.filter(|booking| booking.kept_for == For::Job(key))
+            .for_each(|booking| booking.gpus = gpus);
+    }
+
+    /// What is free on a node at this time, without the GPUs that are kept for jobs. `None`: it is
+    /// not known which are.
+    pub fn free_but_for_kept(&self, trial: &Trial<'_>, at: NodeIndex, now: Time) -> Option<Free> {
+        let is_kept = |one: &&Booking| one.gpus != 0 && one.from <= now && now < one.to;
+        let mut kept = self.on(at).iter().filter(is_kept).peekable();
+        kept.peek()?;
+        let mut free = trial.free(at).clone();
+        kept.for_each(|booking| free.keep_gpus(booking.gpus, booking.takes.milli));
+        Some(free)
     }
 
     fn forget(&mut self, at: NodeIndex, booking: &Booking) {
@@ -196,7 +220,7 @@ impl Bookings {
         for booked in self.on(at) {
             let is_job = matches!(booked.kept_for, For::Job(_));
             if is_job && booked.from <= time && time < booked.to {
-                tally.take(booked.takes);
+                tally.take(booked.takes, booked.gpus);
             }
         }
         tally

@@ -16,6 +16,7 @@ use crate::model::shape_cache::ShapeIndex;
 use crate::model::usage_accounting::Claim;
 use crate::place::fit::gang::Layout;
 use crate::place::node_search::bookings::Bookings;
+use crate::place::placing::Placed;
 use common::id::JobKey;
 use common::job::PreemptReason;
 use common::topology::Nearness;
@@ -32,8 +33,9 @@ pub(crate) struct Component<'a> {
     pub most: Option<Tasks>,
 }
 
-/// A component with a room: its shape with the fewest tasks, its layout, and its claim.
-type Found<'a> = (Shape<'a>, Layout, Claim);
+/// A component with a room: its shape with the fewest tasks, its layout, its claim, and what it
+/// would get.
+type Found<'a> = (Shape<'a>, Layout, Claim, Placed);
 
 impl<'a> RoundState<'a> {
     /// Starts all components on their nodes, or on others if requirements other than room exclude
@@ -90,14 +92,16 @@ impl<'a> RoundState<'a> {
         };
         let found_again = found.split_off(places.len());
         victims.iter().for_each(|victim| self.yields(victim, first));
-        for ((mover, _), (_, layout, _)) in movers.iter().zip(&found_again) {
+        for ((mover, _), (_, layout, ..)) in movers.iter().zip(&found_again) {
             self.moves(mover, layout, first);
         }
-        for (one, (shape, layout, claim)) in places.iter().zip(found) {
+        for (one, (shape, layout, claim, placed)) in places.iter().zip(found) {
             self.keep_room(one.job, one.shape, &shape, layout, claim);
+            self.name_gpus(one.job.key, &placed);
         }
-        for (one, (shape, layout, claim)) in again.iter().zip(found_again) {
+        for (one, (shape, layout, claim, placed)) in again.iter().zip(found_again) {
             self.keep_place(one.job, one.shape, &shape, layout, claim);
+            self.name_gpus(one.job.key, &placed);
         }
         true
     }
@@ -124,7 +128,8 @@ impl<'a> RoundState<'a> {
             &mut self.accounting,
         );
         self.book_from_now(one.job, &shape, layout.clone());
-        Some((shape, layout, claim))
+        self.name_gpus(one.job.key, &placed);
+        Some((shape, layout, claim, placed))
     }
 
     /// Whether all components are within quotas and limits, together and without the victims.
@@ -140,7 +145,7 @@ impl<'a> RoundState<'a> {
                 accounting.remove(&claim, victim.job.ends_by);
             }
         }
-        places.iter().zip(found).all(|(one, (_, _, claim))| {
+        places.iter().zip(found).all(|(one, (_, _, claim, _))| {
             let limit = one.job.time_limit;
             let limits = accounting.check_limits(claim, limit, self.now);
             let may = limits.and_then(|()| accounting.admit(claim)).is_ok();

@@ -21,7 +21,7 @@ use crate::model::snapshot::PlannedStart;
 use crate::model::usage_accounting::Claim;
 use crate::model::victim_index::PriorityKey;
 use crate::place::fit::gang::{Layout, lay_out};
-use crate::place::placing::filled_in;
+use crate::place::placing::{Placed, filled_in};
 use crate::round::preempt::victims::Chosen;
 use crate::round::preempt::{Asker, choose, may_ask};
 use crate::round::waits::Waits;
@@ -94,6 +94,7 @@ impl<'a> RoundState<'a> {
         let claim =
             crate::model::claims::of_start(job, shares, self.trial.cluster, &mut self.accounting);
         self.book_from_now(job, &shape, layout);
+        self.name_gpus(key, &placed);
         if snapshot.waiting(key).is_some() {
             self.planned_starts.insert(key, planned_start);
         }
@@ -111,6 +112,16 @@ impl<'a> RoundState<'a> {
         let Some(side) = shape.sides().first().copied() else { return };
         let booked = bookings(&self.node_search_of(job, shape, side, &[]), job, self.now, layout);
         booked.into_iter().for_each(|(at, booking)| self.bookings.add(at, booking));
+    }
+
+    /// Notes which GPUs are kept for a job, on nodes where GPUs are shared.
+    pub(super) fn name_gpus(&mut self, key: JobKey, placed: &Placed) {
+        for (at, share) in &placed.shares {
+            let class = &self.trial.cluster.node(*at).class;
+            let positions = share.gpus.iter().filter_map(|gpu| class.position(*gpu));
+            let gpus = positions.fold(0, |gpus: u128, at| gpus | 1 << at);
+            self.bookings.name_gpus(*at, key, gpus);
+        }
     }
 
     pub(super) fn start_or_await(&mut self, job: &'a Arc<WaitingJob>, awaiting: Awaiting) {

@@ -288,7 +288,7 @@ pub(super) fn bookings(
     let to = job.time_limit.map_or(Time(u64::MAX), |limit| from + limit);
     let booking = |(at, part)| {
         let takes = search.takes(at, part);
-        (at, Booking { from, to, takes, kept_for: For::Job(job.key) })
+        (at, Booking { from, to, takes, gpus: 0, kept_for: For::Job(job.key) })
     };
     layout.into_iter().map(booking).collect()
 }
