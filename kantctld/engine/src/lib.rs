@@ -16,9 +16,6 @@ pub mod place;
 
 pub mod policy;
 
-pub mod fair;
-
-pub mod fair_share;
 pub mod round;
 
 pub mod check;
@@ -33,15 +30,19 @@ pub use explain::forecast::{Forecast, forecast};
 pub use explain::het_feasibility::could_ever_start_together;
 pub use explain::position::position;
 pub use explain::priority_breakdown::priority_breakdowns;
+pub use explain::prospect::{Prospect, gpus_of, prospect};
 pub use explain::queue_order::in_order;
+pub use explain::standings::standings;
 pub use explain::what_if::{Outlook, outlook, what_if};
 pub use explain::{measure, solve};
 pub use model::job::{RunningJob, WaitingJob, nodes_min};
 pub use model::node_snapshot::{NodeSnapshot, Unusable};
+pub use model::past_usage::QueueUse;
 pub use model::resume_cursor::ResumeCursor;
+pub use model::shares;
 pub use model::snapshot::{Full, Growing, PlannedStart, Snapshot};
 pub use model::{decision, decision::Decision, snapshot, typical, usage_accounting};
-pub use policy::order;
+pub use policy::{order, sharing};
 pub use round::round_result::{Cost, Round};
 pub use round::schedule;
 pub use round::waits::{self, Waits};

@@ -12,7 +12,8 @@
 //! `planner` has the state of a round and takes each job through steps 2 to 6; quotas and limits
 //! (step 2) are counted in `model::usage_accounting`.
 //!
-//! With fair sharing (`fair_sharing`), `fair_share::round` replaces steps 1, 5 and 6.
+//! With fair sharing (`fair_sharing`), `fair_share` decides the order of step 1 and replaces steps 5
+//! and 6, on the same state.
 //!
 //! A round's work is bounded. The bounds count trials, not seconds, so a saved snapshot gives the
 //! same round on any machine.
@@ -21,6 +22,8 @@ pub(crate) mod planner;
 pub(crate) mod preempt;
 pub mod round_result;
 pub mod waits;
+
+pub mod fair_share;
 
 use crate::model::snapshot::Snapshot;
 use crate::policy::queue_scan::QueueScan;
@@ -41,7 +44,7 @@ pub fn schedule(snapshot: &Snapshot, now: Time) -> Round {
 
 fn round(snapshot: &Snapshot, now: Time) -> Round {
     if snapshot.policy.fair_sharing {
-        return crate::fair_share::round(snapshot, now);
+        return fair_share::round(snapshot, now);
     }
     let mut state = RoundState::new(snapshot, now);
     // 1. Order.

@@ -1,5 +1,5 @@
-//! Every case of tests/kai has the outcome in the list next to it. The test fails when a case that passed fails, and when a case passes that is listed as
-//! failing.
+//! Every case of tests/kai has the outcome in the list next to it. The test fails when a case that
+//! passed fails, and when a case passes that is listed as failing.
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
 use sim::cases::{Verdict, run};

@@ -16,7 +16,7 @@ pub async fn list(
     let look = |core: &Core| {
         let now = core.now();
         let snapshot = core.scheduler_cache.with_current(&core.state, now, engine::Snapshot::clone);
-        let queues = engine::fair::standings(&snapshot, now);
+        let queues = engine::standings(&snapshot, now);
         ShareList { fair_sharing: snapshot.policy().fair_sharing, queues, as_of: now }
     };
     Ok(Json(forecast(&core, user.uid, look).await?))

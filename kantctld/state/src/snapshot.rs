@@ -15,7 +15,7 @@ use crate::usage::{Charged, Hour, Used};
 use common::id::{AttemptId, JobKey, QueueName};
 use common::job::{Phase, Preempted};
 use common::time::Time;
-use engine::fair::QueueUse;
+use engine::QueueUse;
 use engine::order::fair_share::{Bucket, Usage, UsedBy};
 use engine::{Decision, Snapshot, WaitingJob};
 use std::collections::BTreeMap;

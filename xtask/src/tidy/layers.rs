@@ -16,10 +16,6 @@ const WHY: &str = "modules that import each other can only be read, tested and c
 /// Modules in a cycle that is not broken yet, by crate or folder. Imports among those of one entry
 /// are not looked at.
 const IN_CYCLE: &[(&str, &[&str])] = &[
-    // The snapshot keeps fair sharing's tree and index of running jobs up to date.
-    ("engine", &["fair", "model"]),
-    // A round is fair sharing's or not, and fair sharing works on the state of a round.
-    ("engine", &["fair", "round"]),
     // Preemption and moves are tried on the state of the round. One planner will replace both.
     ("engine/round", &["planner", "preempt"]),
 ];

@@ -206,7 +206,7 @@ impl Judge<'_> {
         let none = BTreeMap::new;
         let policy = self.snapshot.policy();
         // Past use of CPUs does not count.
-        let used = Some(crate::fair::used_ppm(self.snapshot, self.now));
+        let used = Some(crate::policy::sharing::past::used_ppm(self.snapshot, self.now));
         let used = used.filter(|_| of == Of::Gpus).unwrap_or_default().into_iter().map(Milli::from);
         let mut sums = Sums {
             of,

@@ -6,6 +6,9 @@ pub mod measure;
 pub(crate) mod position;
 pub(crate) mod priority_breakdown;
 pub(crate) mod queue_order;
+pub mod standings;
+
+pub mod prospect;
 
 pub(crate) mod forecast;
 pub(crate) mod het_feasibility;

@@ -20,6 +20,7 @@ pub mod rank;
 pub(crate) mod yardstick;
 
 pub(crate) mod shape;
+pub mod shares;
 pub(crate) mod victim_index;
 pub(crate) mod wait_queue;
 

@@ -1,6 +1,6 @@
-//! Past GPU use of accounts and users by hour, from which the fair share of accounts is computed.
+//! Past GPU use of accounts, users and queues by hour, from which fair shares are computed.
 
-use common::id::{AccountName, Uid};
+use common::id::{AccountName, QueueName, Uid};
 use serde::{Deserialize, Serialize};
 
 /// GPU time used in one hour.
@@ -28,4 +28,12 @@ pub struct UsedBy {
 pub struct Usage {
     /// Entries of the same account and user add up.
     pub entries: Vec<UsedBy>,
+}
+
+/// The GPU time that the jobs of a queue used, without its descendants.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueUse {
+    pub queue: QueueName,
+    /// By hour, in any order.
+    pub hours: Vec<Bucket>,
 }

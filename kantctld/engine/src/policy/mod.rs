@@ -2,7 +2,10 @@
 
 pub mod order;
 
+pub mod sharing;
+
 pub(crate) mod admit;
 mod settle;
+pub(crate) mod turns;
 
 pub(crate) mod queue_scan;

@@ -7,7 +7,7 @@ use common::id::{Attempt, JobKey, NodeName, ReservationName, Uid};
 use common::policy::{Access, Moves, Policy};
 use common::reservation::Reservation;
 use common::time::Span;
-use engine::fair::QueueUse;
+use engine::QueueUse;
 use engine::order::fair_share::Bucket;
 use engine::{RunningJob, Unusable, WaitingJob};
 use std::sync::Arc;

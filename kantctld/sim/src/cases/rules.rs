@@ -4,12 +4,12 @@ mod reading;
 mod runtime;
 
 use super::Verdict;
-use engine::fair::bounds::{Excess, exceeded, within_bounds, within_limits, within_quotas};
-use engine::fair::divide::{Share, divide, divide_surplus};
-use engine::fair::order::Rank;
-use engine::fair::taking::{Claimant, may_lose, may_take, may_try};
-use engine::fair::tree::{QueueAt, Tree};
-use engine::fair::{Amount, Resource};
+use engine::shares::divide::{Share, divide, divide_surplus};
+use engine::shares::tree::{QueueAt, Tree};
+use engine::shares::{Amount, Resource};
+use engine::sharing::bounds::{Excess, exceeded, within_bounds, within_limits, within_quotas};
+use engine::sharing::order::Rank;
+use engine::sharing::taking::{Claimant, may_lose, may_take, may_try};
 use reading::{Missing, amount, bound, name, number, queue_at, tree};
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -53,9 +53,9 @@ pub(super) fn list(verb: &str) -> Option<fn(&mut Cluster) -> Vec<String>> {
 /// GPUs of all queues.
 fn share(cluster: &mut Cluster) -> Vec<String> {
     let now = cluster.now();
-    let queues = engine::fair::standings(cluster.snapshot(), now);
+    let queues = engine::standings(cluster.snapshot(), now);
     let line = |view: &ShareView| {
-        let of = engine::fair::gpus_of(view)?;
+        let of = engine::gpus_of(view)?;
         let gpus = |milli: u64| (milli as f64 / 1000.0).to_string();
         let maybe = |milli: Option<u64>| milli.map_or_else(|| "-".to_owned(), gpus);
         let lent = of.from.iter().map(|one| {

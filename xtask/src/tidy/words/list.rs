@@ -1,12 +1,4 @@
-//! The words that are not plain, each with what to write instead, and where they still stand.
-
-/// Folders and files whose names and prose are not rewritten yet, by the beginning of their path.
-pub const UNSWEPT: &[&str] = &[
-    "kantctld/engine/examples/share/",
-    "kantctld/engine/src/fair/",
-    // It names a field of `engine::fair`.
-    "kantctld/sim/src/cases/import.rs",
-];
+//! The words that are not plain, each with what to write instead.
 
 /// Words that are part of no name, be it of a type, a function, a test or a file.
 pub const NAMES: &[(&str, &str)] = &[

@@ -145,7 +145,7 @@ pub enum GaveUp {
 /// Ask this of the original snapshot: in an [`opened`] one the job counts as preemptible.
 #[must_use]
 pub fn over_quota(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<Solution> {
-    let reason = crate::fair_share::over_quota(snapshot, now, key)?;
+    let reason = crate::round::fair_share::over_quota(snapshot, now, key)?;
     let verdict = Verdict::Impossible(Impossible::MayNotStart(Some(reason)));
     Some(Solution { verdict, trials: 0, movable: 0 })
 }

@@ -2,11 +2,11 @@
 //! there, and what the parts of each job take. Counts never demand more than real places do.
 
 use super::item::{Amounts, CPUS, GPU_MILLI, MEMORY, Parts, WHOLE_GPUS};
-use crate::fair_share::may_move;
 use crate::model::cluster::node::{Holder, Node as FloorNode};
 use crate::model::cluster::{ClusterIndex, NodeIndex};
 use crate::model::job::{RunningJob, WaitingJob};
 use crate::model::shape_cache::ShapeIndex;
+use crate::round::fair_share::may_move;
 use crate::round::planner::RoundState;
 use common::id::JobKey;
 use common::resource::{GpuRequest, Share};

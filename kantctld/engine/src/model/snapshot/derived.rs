@@ -1,8 +1,8 @@
 //! What the snapshot derives from nodes and policy.
 
 use super::Snapshot;
-use crate::fair::tree::Tree;
-use crate::fair::tree_of;
+use crate::model::shares::tree::Tree;
+use crate::model::shares::tree_of;
 use crate::model::usage_accounting::UsageAccounting;
 use std::sync::Arc;
 

@@ -2,11 +2,11 @@
 //! the preemption candidates.
 
 use super::Snapshot;
-use crate::fair::RunningIndex;
 use crate::model::cluster::NodeIndex;
 use crate::model::hold::{GivenUp, Hold};
 use crate::model::job::RunningJob;
 use crate::model::judge_ledger::Ledger;
+use crate::model::shares::RunningIndex;
 use crate::model::usage_accounting::{Claim, UsageAccounting};
 use crate::model::victim_index::VictimIndex;
 use common::id::JobKey;

@@ -17,17 +17,18 @@ pub(crate) use full::{CANDIDATES_MAX, Candidates};
 pub use growing::Growing;
 pub use planned_start::PlannedStart;
 
-use crate::fair::tree::Tree;
-use crate::fair::{Member, QueueUse, RunningIndex};
 use crate::model::cluster::freed::Freed;
 use crate::model::cluster::{ClusterIndex, NodeIndex};
 use crate::model::hold::Hold;
 use crate::model::job::{RunningJob, WaitingJob};
 use crate::model::judge_ledger::Ledger;
 use crate::model::node_snapshot::NodeSnapshot;
+use crate::model::past_usage::QueueUse;
 use crate::model::past_usage::Usage;
 use crate::model::queues::{Places, places};
 use crate::model::resume_cursor::ResumeCursor;
+use crate::model::shares::tree::Tree;
+use crate::model::shares::{Member, RunningIndex};
 use crate::model::typical::Typical;
 use crate::model::usage_accounting::UsageAccounting;
 use crate::model::victim_index::VictimIndex;
@@ -224,6 +225,11 @@ impl Snapshot {
     pub fn set_usage(&mut self, usage: Usage) {
         self.usage = usage;
         self.ranked_at = None;
+    }
+
+    /// Sets the past use of queues, for fair shares.
+    pub fn set_queue_use(&mut self, used: Vec<QueueUse>) {
+        self.queue_use = used;
     }
 
     /// Sets what jobs of this cluster typically ask for (FGD). Without it, a round uses the waiting

@@ -1,9 +1,9 @@
 //! A snapshot as plain lists, for files and for comparison. Rounds do not use it.
 
 use super::{Growing, PlannedStart, Snapshot};
-use crate::fair::QueueUse;
 use crate::model::job::{RunningJob, WaitingJob};
 use crate::model::node_snapshot::NodeSnapshot;
+use crate::model::past_usage::QueueUse;
 use crate::model::past_usage::Usage;
 use crate::model::resume_cursor::ResumeCursor;
 use common::id::JobKey;

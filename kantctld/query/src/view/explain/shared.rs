@@ -7,7 +7,7 @@ use common::policy::VictimMode;
 use common::time::Time;
 use common::wire::api::{ShareOf, ShareView};
 use engine::Snapshot;
-use engine::fair::{Prospect, gpus_of, prospect};
+use engine::{Prospect, gpus_of, prospect};
 use state::State;
 
 /// Whether fair sharing is on.

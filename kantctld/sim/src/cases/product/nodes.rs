@@ -78,7 +78,7 @@ pub(super) fn nodes(case: &Case) -> Result<Vec<NodeSnapshot>, ImportError> {
 fn inventory(text: &NodeText, unit: i64, cpus_max: u32) -> Result<Inventory, ImportError> {
     let cut = text.mig_strategy.as_deref();
     if !matches!(cut, None | Some("none" | "mixed")) {
-        return unsupported("nodes where all GPUs are cut alike");
+        return unsupported("nodes where all GPUs are cut equal");
     }
     let cpus = u32::try_from(text.cpu_milli / unit).unwrap_or(u32::MAX);
     let is_known = text.gpu_memory_known.unwrap_or(true);

@@ -10,7 +10,7 @@ use common::job::{Moving, PreemptReason};
 use common::policy::MOVE_KEPT;
 use common::resource::Share;
 use engine::check::check_decisions;
-use engine::fair_share::{Passes, round_of};
+use engine::round::fair_share::{Passes, round_of};
 use engine::{Decision, Round, Snapshot};
 use std::collections::BTreeMap;
 

@@ -112,9 +112,9 @@ fn leaves<'c>(
         }
         all.extend(below);
     }
-    let first = all.first().and_then(|leaf| leaf.tasks.first()).map(|(_, task)| alike(task));
+    let first = all.first().and_then(|leaf| leaf.tasks.first()).map(|(_, task)| equal(task));
     let is_same = |(_, task): &(usize, &TaskText)| {
-        !shares_gpus(task) && first.as_ref().is_some_and(|first| *first == alike(task))
+        !shares_gpus(task) && first.as_ref().is_some_and(|first| *first == equal(task))
     };
     let is_part = |leaf: &Leaf<'_>| {
         leaf.least == leaf.tasks.len() && leaf.near.is_none() && leaf.tasks.iter().all(is_same)
@@ -148,11 +148,11 @@ fn add_drafts<'c>(
 ) -> Result<(), ImportError> {
     let mut groups: Vec<Vec<(usize, &TaskText)>> = Vec::new();
     for one in leaf.tasks {
-        let is_alike = |group: &Vec<(usize, &TaskText)>| {
+        let is_equal = |group: &Vec<(usize, &TaskText)>| {
             let first = group[0].1;
-            !shares_gpus(one.1) && alike(first) == alike(one.1)
+            !shares_gpus(one.1) && equal(first) == equal(one.1)
         };
-        match groups.iter_mut().find(|group| is_alike(group)) {
+        match groups.iter_mut().find(|group| is_equal(group)) {
             Some(group) => group.push(one),
             None => groups.push(vec![one]),
         }
@@ -180,7 +180,7 @@ fn add_drafts<'c>(
 }
 
 /// What must be equal for tasks to be in one job.
-fn alike(task: &TaskText) -> String {
+fn equal(task: &TaskText) -> String {
     let devices = (task.gpus.unwrap_or(0), &task.mig);
     format!("{} {} {devices:?} {:?}", task.cpu_milli, task.memory_bytes, task.allowed_nodes)
 }

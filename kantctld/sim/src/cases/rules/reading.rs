@@ -1,8 +1,8 @@
 //! Reads queues and amounts as rule cases write them.
 
-use engine::fair::runtime::Protection;
-use engine::fair::tree::{Account, QueueAt, Terms, Tree};
-use engine::fair::{Amount, Resource, UNLIMITED};
+use engine::shares::runtime::Protection;
+use engine::shares::tree::{Account, QueueAt, Terms, Tree};
+use engine::shares::{Amount, Resource, UNLIMITED};
 use serde_json::Value;
 
 /// Something that a case lacks.

@@ -3,8 +3,10 @@
 use super::reading::{Missing, name, number};
 use super::{Says, is_allowed};
 use common::time::Span;
-use engine::fair::runtime::{Method, Protection, is_safe, leaves_least, preempt_min, reclaim_min};
-use engine::fair::tree::QueueAt;
+use engine::shares::runtime::{
+    Method, Protection, is_safe, leaves_least, preempt_min, reclaim_min,
+};
+use engine::shares::tree::QueueAt;
 use serde_json::Value;
 
 /// The queues of a case, and another one that it names in addition.

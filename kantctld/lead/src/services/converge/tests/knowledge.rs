@@ -123,8 +123,9 @@ fn surplus_replicas_stay_while_those_in_the_lower_places_are_not_ready() {
     assert_eq!(world.stops(), [StopReason::ScaledDown; 2]);
 }
 
-/// Two ready replicas, the canary of a second revision, which never gets ready, and a third revision
-/// with a canary. Returns the canary of the second one, of which one replica too many is left.
+/// Two ready replicas, the canary of a second revision, which never gets ready, and a third
+/// revision with a canary. Returns the canary of the second one, of which one replica too many is
+/// left.
 fn with_a_useless_canary() -> (World, ReplicaNow) {
     let mut world = World::new();
     world.behaviour = vec![(2, Behaviour::NeverReady)];

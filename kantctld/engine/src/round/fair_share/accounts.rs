@@ -1,0 +1,167 @@
+//! What each queue holds, asks for and is entitled to at the start of a round, from the snapshot's
+//! own sums: the running jobs of each queue are summed as they start and end, and waiting jobs are
+//! summed by class. No running job is read unless it is leaving.
+//!
+//! Example, two nodes of 8 GPUs; job 1 of queue a runs with 8, jobs 2 and 3 of b wait for 8 each: a
+//! holds 8 and asks for 8, b holds none and asks for 16; each has a fair share of 8.
+
+use super::asks::Asks;
+use crate::model::decision::Decision;
+use crate::model::job::WaitingJob;
+use crate::model::shape_cache::ShapeIndex;
+use crate::model::shares::Amount;
+use crate::model::shares::held;
+use crate::model::shares::tree::{QueueAt, Tree};
+use crate::policy::sharing::past::used_ppm;
+use crate::round::planner::RoundState;
+use common::id::{JobKey, QueueName};
+use common::policy::queue::Queue;
+use common::resource::Allocation;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The accounts of a round, and what the shapes in it count for.
+pub(crate) struct Accounts {
+    pub tree: Tree,
+    /// The capacity of the nodes that are up.
+    pub total: Amount,
+    asks: BTreeMap<ShapeIndex, Asks>,
+}
+
+impl Accounts {
+    /// The accounts before any decision but the starts of jobs whose room was kept.
+    pub fn of(state: &mut RoundState<'_>) -> Self {
+        let snapshot = state.snapshot;
+        let up = snapshot.cluster.nodes().filter(|(_, node)| node.is_usable());
+        let capacity = up.map(|(_, node)| Amount {
+            cpu_milli: i64::from(node.class.core_cpus.0) * 1000,
+            memory_bytes: i64::try_from(node.class.inventory.memory.0).unwrap_or(i64::MAX),
+            gpu_milli: i64::from(node.class.gpu_count().0) * 1000,
+        });
+        let total = capacity.fold(Amount::default(), |sum, one| sum.plus(&one));
+        let mut accounts = Self { tree: snapshot.queues.clone(), total, asks: BTreeMap::new() };
+        accounts.add_running(state);
+        accounts.add_started(state);
+        accounts.add_waiting(state);
+        let used = used_ppm(snapshot, state.now);
+        for (account, used) in accounts.tree.accounts.iter_mut().zip(used) {
+            account.usage = [0.0, 0.0, used as f64 / 1e6];
+        }
+        let k = f64::from(snapshot.policy.factors.past_use_percent) / 100.0;
+        accounts.tree.share_out(&total, k);
+        accounts
+    }
+
+    /// The index of a queue in the tree.
+    pub fn find(&self, queue: &QueueName) -> Option<QueueAt> {
+        self.tree.find(queue.as_str())
+    }
+
+    /// What jobs of this shape count for.
+    pub fn asks(&mut self, state: &RoundState<'_>, shape: ShapeIndex) -> Asks {
+        let of = || Asks::of(&state.snapshot.cluster, state.shapes.get(shape));
+        *self.asks.entry(shape).or_insert_with(of)
+    }
+
+    /// Adds what jobs of a queue hold, and ask for.
+    fn add(&mut self, queue: &QueueName, (holds, asks): (&Amount, &Amount), is_firm: bool) {
+        let Some(at) = self.find(queue) else { return };
+        self.tree.charge(at, holds, is_firm, true);
+        self.tree.ask(at, asks);
+    }
+
+    /// Adds the running jobs. A job that is giving up nodes holds the others; a job that is being
+    /// moved holds its new place.
+    fn add_running(&mut self, state: &mut RoundState<'_>) {
+        let snapshot = state.snapshot;
+        for (queue, row) in snapshot.running_index.rows() {
+            let Some(at) = self.find(queue) else { continue };
+            self.tree.charge(at, &row.held.minus(&row.firm), false, true);
+            self.tree.charge(at, &row.firm, true, true);
+            self.tree.ask(at, &row.held);
+        }
+        for key in snapshot.giving_up.keys() {
+            let Some(job) = snapshot.running(*key).filter(|job| !job.ending) else { continue };
+            let stays = held(&snapshot.cluster, job.staying());
+            self.add(&job.queue, (&stays, &stays), !job.preemptible);
+        }
+        for key in snapshot.ending.keys() {
+            let Some(job) = state.mover(*key) else { continue };
+            let Some(queue) = state.queues.get(&job.queue) else { continue };
+            let shape = state.shape_for(queue, job);
+            let asks = self.asks(state, shape);
+            let is_firm = !is_preemptible(state, job, queue);
+            self.add(&job.queue, (&asks.least, &asks.most), is_firm);
+        }
+    }
+
+    /// Adds what jobs hold that started in the room that was kept for them.
+    fn add_started(&mut self, state: &RoundState<'_>) {
+        for (job, allocation) in started(state) {
+            let Some(queue) = state.queues.get(&job.queue) else { continue };
+            let gets = held(&state.snapshot.cluster, allocation.shares());
+            self.add(&job.queue, (&gets, &gets), !is_preemptible(state, job, queue));
+        }
+    }
+
+    /// Adds what waiting jobs ask for, class by class; those that have room kept hold it.
+    fn add_waiting(&mut self, state: &mut RoundState<'_>) {
+        let snapshot = state.snapshot;
+        let mut is_in: BTreeMap<_, usize> = BTreeMap::new();
+        for (job, _) in started(state) {
+            if let Some(class) = snapshot.class_of(job.key) {
+                *is_in.entry(class).or_default() += 1;
+            }
+        }
+        for (id, class) in snapshot.wait_queue.classes() {
+            let Some(first) = class.jobs().next() else { continue };
+            let Some(queue) = state.queues.get(&first.queue) else { continue };
+            if first.together.is_some_and(|first| one_queue(state, first).is_none()) {
+                continue;
+            }
+            let shape = state.shape_for(queue, first);
+            let most = self.asks(state, shape).most;
+            let jobs = class.len() - is_in.get(&id).copied().unwrap_or(0);
+            let jobs = i64::try_from(jobs).unwrap_or(i64::MAX);
+            let all = most.zip(&most, |most, _| most.saturating_mul(jobs));
+            self.add(&first.queue, (&Amount::default(), &all), false);
+        }
+        for key in state.jobs_awaiting() {
+            let Some(job) = snapshot.waiting(key) else { continue };
+            let Some(queue) = state.queues.get(&job.queue) else { continue };
+            let shape = state.shape_for(queue, job);
+            let least = self.asks(state, shape).least;
+            let is_firm = !is_preemptible(state, job, queue);
+            self.add(&job.queue, (&least, &Amount::default()), is_firm);
+        }
+    }
+}
+
+/// Jobs that have started in this round, with what they got.
+fn started<'s, 'a>(
+    state: &'s RoundState<'a>,
+) -> impl Iterator<Item = (&'a Arc<WaitingJob>, &'s Allocation)> + 's {
+    let snapshot = state.snapshot;
+    state.decisions.iter().filter_map(move |decision| match decision {
+        Decision::Start { key, allocation, .. } => Some((snapshot.waiting(*key)?, allocation)),
+        Decision::Preempt { .. } | Decision::Shrink { .. } | Decision::Grow { .. } => None,
+    })
+}
+
+/// The queue of all components of a set. `None`: they are in several queues or in none, or one of
+/// them may not start.
+pub(super) fn one_queue<'a>(state: &RoundState<'a>, first: JobKey) -> Option<&'a Queue> {
+    let snapshot = state.snapshot;
+    let mut components = snapshot.wait_queue.together(first);
+    let queue = &components.next()?.queue;
+    let mut all = snapshot.wait_queue.together(first);
+    let is_one = all.all(|one| one.queue == *queue && snapshot.class_of(one.key).is_some());
+    state.queues.get(queue).filter(|_| is_one)
+}
+
+/// Whether the job may be preempted while it runs.
+pub(super) fn is_preemptible(state: &RoundState<'_>, job: &WaitingJob, queue: &Queue) -> bool {
+    let qos = state.snapshot.policy.qos.iter().find(|qos| Some(&qos.name) == job.qos.as_ref());
+    let says = job.preemptible.or_else(|| qos.and_then(|qos| qos.preemptible));
+    says.unwrap_or(queue.preemption.preemptible)
+}

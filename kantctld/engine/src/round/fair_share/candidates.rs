@@ -1,0 +1,255 @@
+//! The preemption candidates for one waiting job, one after the other: from the queue furthest
+//! above its share, its job of the lowest priority. The running jobs stand in this order in an
+//! index that is kept from round to round; only those that are taken are read.
+//!
+//! Source: KAI Scheduler: the reverse of the order in which jobs have their turns; a job that can
+//! run on with less gives that up first. Reads: shares, priorities, run times. Knobs:
+//! `runtime_min`, `reclaim_runtime_min`, `yields_first`.
+
+use super::accounts::Accounts;
+use super::moves::may_move;
+use super::rank::Ranks;
+use super::wanted::Sought;
+use crate::model::cluster::NodeIndex;
+use crate::model::job::RunningJob;
+use crate::model::shares::held;
+use crate::model::shares::runtime::{Method, always_min, is_safe, reclaim_min};
+use crate::model::shares::tree::{QueueAt, Tree};
+use crate::model::shares::{Amount, Place};
+use crate::policy::sharing::order::Rank;
+use crate::policy::sharing::taking::{Claimant, may_lose};
+use crate::round::planner::RoundState;
+use common::job::PreemptReason;
+use common::time::{Span, Time};
+use common::unit::Nodes;
+use std::collections::{BTreeMap, BTreeSet};
+use std::iter::Peekable;
+use std::sync::Arc;
+
+/// A running job, or the last of its nodes.
+#[derive(Debug, Clone)]
+pub(super) struct Candidate<'a> {
+    pub job: &'a Arc<RunningJob>,
+    pub queue: QueueAt,
+    /// How many of its first nodes it keeps. `None`: none.
+    pub keeps: Option<Nodes>,
+    /// The nodes that it leaves now, in addition to those of an earlier candidate.
+    pub nodes: Vec<NodeIndex>,
+    /// For a job that moves: how it will wait, with its fewest tasks.
+    pub again: Option<Sought<'a>>,
+}
+
+/// For what others are stopped.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Claim {
+    pub claimant: Claimant,
+    pub priority: i64,
+    pub why: PreemptReason,
+}
+
+type Row<'a> = Box<dyn Iterator<Item = (&'a Place, Time)> + 'a>;
+
+/// What is left of the candidates of one queue.
+struct Cursor<'a> {
+    row: Peekable<Row<'a>>,
+    /// Jobs that have given up what they had beyond their minimum.
+    back: BTreeSet<(Place, Time)>,
+    /// The job that is giving up nodes, how many it keeps, and its minimum.
+    shrinks: Option<(Place, Time, usize, usize)>,
+    /// For how long after its start a job is protected from the claimant.
+    least: Span,
+}
+
+pub(super) struct Candidates<'a> {
+    claim: Claim,
+    cursors: BTreeMap<QueueAt, Cursor<'a>>,
+    ranks: Ranks,
+    /// What each queue has lost to the candidates so far.
+    lost: BTreeMap<QueueAt, Amount>,
+}
+
+impl<'a> Candidates<'a> {
+    pub fn new(state: &RoundState<'a>, accounts: &Accounts, claim: Claim) -> Self {
+        let tree = &accounts.tree;
+        let own = claim.claimant.queue;
+        let mut cursors = BTreeMap::new();
+        for (name, row) in state.snapshot.running_index.rows() {
+            let Some(at) = tree.find(name.as_str()).filter(|_| row.yielding_count() > 0) else {
+                continue;
+            };
+            let may = match claim.why {
+                PreemptReason::Priority => at == own,
+                PreemptReason::Reclaim => at != own && may_lose(tree, &claim.claimant, at),
+                PreemptReason::Move => true,
+                PreemptReason::HeadTimeout => false,
+            };
+            if may {
+                let row: Row<'a> = Box::new(row.yielding());
+                let cursor = Cursor {
+                    row: row.peekable(),
+                    back: BTreeSet::new(),
+                    shrinks: None,
+                    least: protected_for(tree, own, at, claim.why),
+                };
+                cursors.insert(at, cursor);
+            }
+        }
+        let mut all = Self { claim, ranks: Ranks::none(tree), lost: BTreeMap::new(), cursors };
+        let queues: Vec<QueueAt> = all.cursors.keys().copied().collect();
+        queues.into_iter().for_each(|queue| all.has_changed(accounts, queue));
+        all
+    }
+
+    /// Whether there are none at all.
+    pub fn is_empty(&self) -> bool {
+        self.cursors.is_empty()
+    }
+
+    /// At most what all of them hold.
+    pub fn at_most(&self, accounts: &Accounts) -> Amount {
+        let each = self.cursors.keys().map(|at| {
+            let account = &accounts.tree.accounts[at.0];
+            account.allocated.minus(&account.firm)
+        });
+        each.fold(Amount::default(), |sum, one| sum.plus(&one))
+    }
+
+    /// The next candidate.
+    pub fn next(&mut self, state: &RoundState<'a>, accounts: &Accounts) -> Option<Candidate<'a>> {
+        loop {
+            let mut at = None;
+            let queue = loop {
+                let (_, last) = self.ranks.below(at).last()?;
+                if self.cursors.contains_key(last) {
+                    break *last;
+                }
+                at = Some(*last);
+            };
+            let found = self.next_of(state, queue);
+            match &found {
+                Some((_, gives)) => {
+                    for at in accounts.tree.path(queue) {
+                        let sum = self.lost.entry(*at).or_default();
+                        *sum = sum.plus(gives);
+                    }
+                }
+                None => _ = self.cursors.remove(&queue),
+            }
+            self.has_changed(accounts, queue);
+            if let Some((candidate, _)) = found {
+                return Some(candidate);
+            }
+        }
+    }
+
+    /// The next candidate of a queue, and what it gives up.
+    fn next_of(
+        &mut self,
+        state: &RoundState<'a>,
+        queue: QueueAt,
+    ) -> Option<(Candidate<'a>, Amount)> {
+        let is_move = self.claim.why == PreemptReason::Move;
+        let cursor = self.cursors.get_mut(&queue)?;
+        loop {
+            if let Some((place, started, keeps, least)) = cursor.shrinks.take()
+                && let Some(found) = one_less(state, queue, (place, keeps))
+            {
+                let more = (keeps - 1 > least).then_some((place, started, keeps - 1, least));
+                if more.is_none() {
+                    cursor.back.insert((place.with_least(), started));
+                }
+                cursor.shrinks = more;
+                return Some(found);
+            }
+            let (place, started) = cursor.next()?;
+            if self.claim.why == PreemptReason::Priority && place.priority() >= self.claim.priority
+            {
+                return None;
+            }
+            let Some(job) = state.snapshot.running(place.key()) else { continue };
+            if state.was_asked(place.key()) {
+                continue;
+            }
+            let all = job.allocation.shares().len();
+            if let Some(least) = job.nodes_min.filter(|_| place.has_more() && !is_move) {
+                cursor.shrinks = Some((place, started, all, least.0 as usize));
+                continue;
+            }
+            if is_move {
+                if may_move(state, job) {
+                    return Some(whole(state, queue, job));
+                }
+                continue;
+            }
+            if is_safe(Some(state.now.since(started)), cursor.least) {
+                continue;
+            }
+            return Some(whole(state, queue, job));
+        }
+    }
+
+    /// Ranks a queue and its ancestors again.
+    fn has_changed(&mut self, accounts: &Accounts, queue: QueueAt) {
+        let tree = &accounts.tree;
+        for at in tree.path(queue) {
+            let takes_part =
+                self.cursors.contains_key(at) || !self.ranks.below(Some(*at)).is_empty();
+            let lost = self.lost.get(at).copied().unwrap_or_default();
+            let held = tree.accounts[at.0].allocated.minus(&lost);
+            let none = Amount::default();
+            let rank = takes_part.then(|| Rank::of(tree, &accounts.total, *at, (&held, &none)));
+            self.ranks.set(tree, *at, rank);
+        }
+    }
+}
+
+impl Cursor<'_> {
+    fn next(&mut self) -> Option<(Place, Time)> {
+        let back = self.back.last().copied();
+        let row = self.row.peek().map(|(place, started)| (**place, *started));
+        if back.is_some() && back > row {
+            return self.back.pop_last();
+        }
+        self.row.next().map(|(place, started)| (*place, started))
+    }
+}
+
+/// The last of the nodes that a job keeps.
+fn one_less<'a>(
+    state: &RoundState<'a>,
+    queue: QueueAt,
+    (place, keeps): (Place, usize),
+) -> Option<(Candidate<'a>, Amount)> {
+    let job = state.snapshot.running(place.key())?;
+    let keeps = keeps.checked_sub(1)?;
+    let share = job.allocation.shares().get(keeps)?;
+    let cluster = &state.snapshot.cluster;
+    let nodes = cluster.find(&share.node).into_iter().collect();
+    let gives = held(cluster, [share]);
+    let keeps = Some(Nodes(u32::try_from(keeps).ok()?));
+    Some((Candidate { job, queue, keeps, nodes, again: None }, gives))
+}
+
+/// All that a job still holds once it has given up what it had beyond its minimum.
+fn whole<'a>(
+    state: &RoundState<'a>,
+    queue: QueueAt,
+    job: &'a Arc<RunningJob>,
+) -> (Candidate<'a>, Amount) {
+    let least = job.nodes_min.map_or(usize::MAX, |least| least.0 as usize);
+    let shares = job.allocation.shares();
+    let gives = held(&state.snapshot.cluster, &shares[..shares.len().min(least)]);
+    let nodes = state.snapshot.nodes_of(job.key).iter().map(|(at, _)| *at).collect();
+    (Candidate { job, queue, keeps: None, nodes, again: None }, gives)
+}
+
+/// For how long after its start a job of the victim's queue is protected from the claimant.
+fn protected_for(tree: &Tree, claimant: QueueAt, victim: QueueAt, why: PreemptReason) -> Span {
+    let says = |at: QueueAt| tree.terms[at.0].protection;
+    let always = always_min(tree.path(victim), says);
+    if why != PreemptReason::Reclaim {
+        return always;
+    }
+    let paths = (tree.path(claimant), tree.path(victim));
+    reclaim_min(paths, Method::Lca, says, Span(0)).max(always)
+}

@@ -1,0 +1,281 @@
+//! Room for a job whose queue is entitled to it, or that has a higher priority: victims are sought,
+//! and then judged as a whole. Either all of them are stopped and the room is kept, or nothing
+//! changes.
+//!
+//! Source: KAI Scheduler, reclaim and preempt: the most over-served queue first, the fewest that
+//! make room, and no side of the claimant ends up fuller than one that loses.
+//! Reads: what is free, shares, run times. Knobs: those of [`super::candidates`].
+//!
+//! Example, two nodes of 8 GPUs. Queues a and b have a fair share of 8 each; jobs 1 and 2 of b run
+//! with 8 each, 2 is younger. Job 3 of a asks for 4: 2 is stopped, and its node is kept for 3.
+
+use super::candidates::{Candidate, Candidates, Claim};
+use super::gang::Gang;
+use super::line::Line;
+use super::place::Lacking;
+use super::round::FairRound;
+use super::search::{Found, Search};
+use super::wanted::Wanted;
+use crate::model::cluster::{ClusterIndex, NodeIndex};
+use crate::model::shape_cache::RoomIndex;
+use crate::model::shares::Amount;
+use crate::model::shares::held;
+use crate::model::shares::tree::{QueueAt, Tree};
+use crate::model::wait_queue::ClassId;
+use crate::policy::sharing::bounds::{Excess, within_bounds};
+use crate::policy::sharing::order::Rank;
+use crate::policy::sharing::taking::{Claimant, may_take, may_try};
+use crate::round::planner::{Mover, Victim};
+use common::id::JobKey;
+use common::job::PreemptReason;
+use common::time::Time;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Jobs for which this is equal find the same victims, or none: queue, room, end, priority, and
+/// whether they are preemptible.
+type Equivalent = (QueueAt, RoomIndex, Time, i64, bool);
+
+impl<'a> FairRound<'a> {
+    /// Lets the jobs without room take it from others, in the order of their queues.
+    pub fn make_room_for_all(&mut self, why: PreemptReason) {
+        let lacking: BTreeMap<ClassId, Lacking<'a>> = self.lacking.clone();
+        let asking: BTreeSet<ClassId> = lacking
+            .iter()
+            .filter(|(_, one)| self.may_ask(one, why))
+            .map(|(class, _)| *class)
+            .collect();
+        if asking.is_empty() {
+            return;
+        }
+        let turns = self.turns;
+        let in_line = |class: ClassId| asking.contains(&class);
+        let mut line = Line::new(&mut self.state, &mut self.accounts, turns, in_line);
+        let mut in_vain: BTreeSet<Equivalent> = BTreeSet::new();
+        let due = if why == PreemptReason::Move { self.queues_due() } else { BTreeSet::new() };
+        while let Some(turn) = line.pop(&mut self.state, &mut self.accounts) {
+            let job = turn.job;
+            if self.is_served(job.key) {
+                continue;
+            }
+            let Some(gang) = Gang::of(&mut self.state, &mut self.accounts, job) else { continue };
+            let Some(claim) = self.claim(turn.queue, &gang, why) else {
+                line.drop_class(&self.accounts, &turn);
+                continue;
+            };
+            // Room beyond its fair share would be taken from it for the other queue.
+            if due.iter().any(|other| *other != turn.queue) && !self.is_due(&claim) {
+                continue;
+            }
+            let equivalent = self.equivalent(turn.queue, &gang).filter(|_| job.together.is_none());
+            let is_known = equivalent.is_some_and(|equivalent| in_vain.contains(&equivalent));
+            if is_known || !self.may_start_then(&gang, turn.queue) {
+                continue;
+            }
+            if self.make_room(&gang, claim) {
+                in_vain.clear();
+                line.has_changed(&self.accounts, turn.queue);
+            } else {
+                in_vain.extend(equivalent);
+            }
+        }
+    }
+
+    /// Whether the claimant's queue holds at most its fair share with the job.
+    fn is_due(&self, claim: &Claim) -> bool {
+        may_try(&self.accounts.tree, &claim.claimant)
+    }
+
+    /// Whether the job has started, or has room kept.
+    pub fn is_served(&self, key: JobKey) -> bool {
+        self.state.has_started(key) || !self.state.room_kept_for(key).is_empty()
+    }
+
+    /// Whether jobs of a class may ask others at all.
+    fn may_ask(&self, one: &Lacking<'a>, why: PreemptReason) -> bool {
+        let job = one.turn.job;
+        let Some(queue) = self.state.queues.get(&job.queue) else { return false };
+        let may = match why {
+            PreemptReason::Reclaim => queue.preemption.reclaim,
+            PreemptReason::Priority => queue.preemption.by_priority,
+            PreemptReason::Move => true,
+            PreemptReason::HeadTimeout => false,
+        };
+        may && !matches!(one.excess, Some(Excess::Quota(..)))
+    }
+
+    /// Whether all of a gang may start at all now, whatever is free.
+    pub fn may_start(&mut self, gang: &Gang<'a>) -> bool {
+        gang.parts.iter().all(|(job, shape)| self.state.may_start_at_all(job, *shape).is_ok())
+    }
+
+    /// The same, once others have made room: where the queue's limit is exceeded, the jobs that are
+    /// stopped may be its own.
+    fn may_start_then(&mut self, gang: &Gang<'a>, queue: QueueAt) -> bool {
+        let bounded = within_bounds(&self.accounts.tree, queue, &gang.asks, gang.is_preemptible);
+        if bounded.is_ok() {
+            return self.may_start(gang);
+        }
+        gang.parts.iter().all(|(job, shape)| self.state.may_start_within_quota(job, *shape))
+    }
+
+    fn equivalent(&self, queue: QueueAt, gang: &Gang<'a>) -> Option<Equivalent> {
+        let (job, shape) = gang.parts.first()?;
+        let room = self.state.shapes.room_of(*shape);
+        let ends = self.state.ends_by(job.time_limit);
+        Some((queue, room, ends, gang.priority, gang.is_preemptible))
+    }
+
+    /// The claim of a gang. `None`: its queue has its fair share or its quota.
+    fn claim(&self, at: QueueAt, gang: &Gang<'a>, why: PreemptReason) -> Option<Claim> {
+        let tree = &self.accounts.tree;
+        let (asks, is_preemptible) = (gang.asks, gang.is_preemptible);
+        let claimant = Claimant { queue: at, asks, is_preemptible };
+        let bounded = within_bounds(tree, at, &asks, is_preemptible);
+        let may = match why {
+            PreemptReason::Reclaim => may_try(tree, &claimant),
+            PreemptReason::Move => is_preemptible && bounded.is_ok() && self.moves_left > 0,
+            PreemptReason::Priority | PreemptReason::HeadTimeout => true,
+        };
+        let may = may && !matches!(bounded, Err(Excess::Quota(..)));
+        may.then_some(Claim { claimant, priority: gang.priority, why })
+    }
+
+    /// Finds victims, stops them and keeps the room. Returns whether it is kept.
+    fn make_room(&mut self, gang: &Gang<'a>, claim: Claim) -> bool {
+        if claim.why == PreemptReason::Move {
+            return self.move_for(gang, claim);
+        }
+        let mut candidates = Candidates::new(&self.state, &self.accounts, claim);
+        let free = self.accounts.total.minus(&self.held_in_all());
+        let at_most = free.plus(&candidates.at_most(&self.accounts));
+        if candidates.is_empty() || claim.claimant.asks.gpu_milli > at_most.gpu_milli {
+            return false;
+        }
+        let accounts = &self.accounts;
+        let wanted = self.wanted(gang);
+        let keys: Vec<JobKey> = gang.parts.iter().map(|(job, _)| job.key).collect();
+        let Claimant { queue, asks, is_preemptible } = claim.claimant;
+        // Nothing moves for a job that is not preemptible.
+        let moves_max = if is_preemptible { self.moves_left } else { 0 };
+        let cluster = &self.state.snapshot.cluster;
+        let is_within = |victims: &[Candidate<'a>]| {
+            let after = without(&accounts.tree, &lost_by(cluster, victims));
+            within_bounds(&after, queue, &asks, is_preemptible).is_ok()
+        };
+        let lacks_bounds = within_bounds(&accounts.tree, queue, &asks, is_preemptible).is_err();
+        let found = self.state.without_own(&keys, |state| {
+            let search = Search::new(state, wanted).with_moves(moves_max);
+            let mut search = if lacks_bounds { search.within(is_within) } else { search };
+            search.fewest(|state| candidates.next(state, accounts))
+        });
+        found.is_some_and(|found| self.stop_for(gang, &claim, &found))
+    }
+
+    /// The jobs of a gang with their fewest tasks.
+    pub fn wanted(&self, gang: &Gang<'a>) -> Wanted<'a> {
+        let shape = |shape| self.state.shapes.get(shape).fewest().into_owned();
+        let parts = gang.parts.iter().map(|(job, at)| (*job, shape(*at))).collect();
+        Wanted { parts, near: gang.near }
+    }
+
+    /// Stops these jobs for a gang, if the whole is allowed.
+    fn stop_for(&mut self, gang: &Gang<'a>, claim: &Claim, (victims, places): &Found<'a>) -> bool {
+        let lost = lost_by(&self.state.snapshot.cluster, victims);
+        let claimant = &claim.claimant;
+        let is_reclaim = claim.why == PreemptReason::Reclaim;
+        if is_reclaim && !self.may_take_it(claimant, &lost) {
+            return false;
+        }
+        let mut after = without(&self.accounts.tree, &lost);
+        if is_reclaim && !self.goes_first(&after, claimant, &lost) {
+            return false;
+        }
+        let is_preemptible = claimant.is_preemptible;
+        if within_bounds(&after, claimant.queue, &claimant.asks, is_preemptible).is_err() {
+            return false;
+        }
+        if !self.keep_rooms(gang, (victims, places), claim.why) {
+            return false;
+        }
+        after.charge(claimant.queue, &claimant.asks, !is_preemptible, true);
+        self.accounts.tree = after;
+        true
+    }
+
+    /// Stops or moves these jobs and keeps these places for a gang. Returns whether they are kept.
+    pub fn keep_rooms(
+        &mut self,
+        gang: &Gang<'a>,
+        (victims, places): (&[Candidate<'a>], &[Vec<NodeIndex>]),
+        why: PreemptReason,
+    ) -> bool {
+        let (own, again) = places.split_at(gang.parts.len());
+        let (moved, stopped): (Vec<&Candidate<'a>>, Vec<&Candidate<'a>>) =
+            victims.iter().partition(|one| one.again.is_some());
+        let movers: Vec<Mover<'a>> =
+            moved.iter().zip(again).map(|(one, nodes)| (one.job, nodes.clone())).collect();
+        let victim = |one: &&Candidate<'a>| Victim { job: one.job, reason: why, keeps: one.keeps };
+        let stopped: Vec<Victim<'a>> = stopped.iter().map(victim).collect();
+        if !self.state.take_for_all(&gang.at(own), &stopped, &movers) {
+            return false;
+        }
+        let moved = u32::try_from(movers.len()).unwrap_or(u32::MAX);
+        self.moves_left = self.moves_left.saturating_sub(moved);
+        true
+    }
+
+    /// Whether the claimant may take these, as queues stand now; and as they would if jobs that
+    /// started in this round had only their minimum, and those that wait for others to leave or to
+    /// move had nothing yet, as the judge counts them.
+    fn may_take_it(&self, claimant: &Claimant, lost: &[(QueueAt, Amount)]) -> bool {
+        let tree = &self.accounts.tree;
+        if !may_take(tree, claimant, lost, 1.0) {
+            return false;
+        }
+        if self.extra.is_empty() {
+            return true;
+        }
+        let mut least = tree.clone();
+        for (queue, extra) in &self.extra {
+            extra.iter().for_each(|amount| least.charge(*queue, amount, false, false));
+        }
+        may_take(&least, claimant, lost, 1.0)
+    }
+
+    /// Whether the claimant's queue has its turn before each queue that loses something, once that
+    /// is free. Otherwise the victims would have the first claim to what they left.
+    fn goes_first(&self, after: &Tree, claimant: &Claimant, lost: &[(QueueAt, Amount)]) -> bool {
+        let rank = |at: QueueAt, asks: &Amount| {
+            let held = &after.accounts[at.0].allocated;
+            Rank::of(after, &self.accounts.total, at, (held, asks))
+        };
+        lost.iter().all(|(queue, amount)| {
+            let sides = after.side_by_side(claimant.queue, *queue);
+            sides.is_none_or(|(own, other)| rank(own, &claimant.asks) < rank(other, amount))
+        })
+    }
+
+    /// What all queues hold.
+    fn held_in_all(&self) -> Amount {
+        let tree = &self.accounts.tree;
+        let tops = tree.below(None).iter().map(|at| tree.accounts[at.0].allocated);
+        tops.fold(Amount::default(), |sum, one| sum.plus(&one))
+    }
+}
+
+/// What the queues of these victims lose.
+fn lost_by(cluster: &ClusterIndex, victims: &[Candidate<'_>]) -> Vec<(QueueAt, Amount)> {
+    let gives = |victim: &Candidate<'_>| {
+        let keeps = victim.keeps.map_or(0, |keeps| keeps.0 as usize);
+        held(cluster, &victim.job.allocation.shares()[keeps..])
+    };
+    let stopped = victims.iter().filter(|victim| victim.again.is_none());
+    stopped.map(|victim| (victim.queue, gives(victim))).collect()
+}
+
+/// The queues once these amounts are gone.
+fn without(tree: &Tree, lost: &[(QueueAt, Amount)]) -> Tree {
+    let mut after = tree.clone();
+    lost.iter().for_each(|(queue, amount)| after.charge(*queue, amount, false, false));
+    after
+}
