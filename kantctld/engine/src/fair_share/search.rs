@@ -152,7 +152,7 @@ impl<'s, 'a> Search<'s, 'a> {
             // A job that moves gets as much as it has now.
             let cluster = &self.state.snapshot.cluster;
             let is_enough = |placed: &Placed| {
-                let gets = placed.shares.iter().map(|(_, share)| held(cluster, [share]));
+                let gets = placed.shares.iter().map(|share| held(cluster, [share]));
                 let gets = gets.fold(Amount::default(), |sum, one| sum.plus(&one));
                 has.is_none_or(|job: &RunningJob| {
                     held(cluster, job.allocation.shares()).is_within(&gets)

@@ -189,7 +189,7 @@ impl<'a> RoundState<'a> {
         let found = self.find(job, shape, &fence);
         self.trial.roll_back(checkpoint);
         let Some((layout, placed)) = found else { return false };
-        let shares = placed.shares.iter().map(|(_, share)| share);
+        let shares = placed.shares.iter();
         let claim =
             crate::model::claims::of_start(job, shares, self.trial.cluster, &mut self.accounting);
         let mut accounting = self.accounting.clone();
