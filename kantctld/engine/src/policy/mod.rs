@@ -3,6 +3,7 @@
 pub mod order;
 
 pub(crate) mod admit;
+mod cursor;
 mod settle;
 
 pub(crate) mod queue_scan;
