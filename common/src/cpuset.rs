@@ -89,6 +89,20 @@ impl CpuSet {
         self.zip(other, |a, b| a & !b)
     }
 
+    /// Adds the CPUs of another set.
+    pub fn insert_all(&mut self, other: &Self) {
+        if self.words.len() < other.words.len() {
+            self.words.resize(other.words.len(), 0);
+        }
+        self.words.iter_mut().zip(&other.words).for_each(|(own, other)| *own |= other);
+    }
+
+    /// Removes the CPUs of another set.
+    pub fn remove_all(&mut self, other: &Self) {
+        self.words.iter_mut().zip(&other.words).for_each(|(own, other)| *own &= !other);
+        self.trim();
+    }
+
     /// Is every CPU of this set in `other`?
     #[must_use]
     pub fn is_subset(&self, other: &Self) -> bool {

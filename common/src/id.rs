@@ -5,6 +5,7 @@ mod component;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 pub use component::SET_SIZE_MAX;
 
@@ -49,7 +50,7 @@ macro_rules! name_id {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
-        pub struct $name(String);
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// Checks a name.
@@ -61,7 +62,7 @@ macro_rules! name_id {
                 if !is_name(&text) {
                     return Err(IdError::Name { what: $what, text });
                 }
-                Ok(Self(text))
+                Ok(Self(text.into()))
             }
 
             #[must_use]
@@ -86,7 +87,7 @@ macro_rules! name_id {
 
         impl From<$name> for String {
             fn from(name: $name) -> String {
-                name.0
+                name.0.as_ref().to_owned()
             }
         }
 

@@ -16,6 +16,7 @@ use crate::serde_skip::is_default;
 use crate::topology::Nearness;
 use crate::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes, Tasks};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -182,10 +183,10 @@ impl Share {
 }
 
 /// A job's allocated resources: at least one share, each on a different node. The order of nodes is
-/// the order of ranks.
+/// the order of ranks. Copies share the shares, since a large job has thousands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Share>", into = "Vec<Share>")]
-pub struct Allocation(Vec<Share>);
+pub struct Allocation(Arc<[Share]>);
 
 /// The shares are not a valid allocation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -202,6 +203,14 @@ impl Allocation {
     /// # Errors
     /// [`AllocationError`] otherwise.
     pub fn new(shares: Vec<Share>) -> Result<Self, AllocationError> {
+        Self::of_shared(shares.into())
+    }
+
+    /// The same for shares that others have, too.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn of_shared(shares: Arc<[Share]>) -> Result<Self, AllocationError> {
         if shares.is_empty() {
             return Err(AllocationError::Empty);
         }
@@ -215,6 +224,12 @@ impl Allocation {
 
     #[must_use]
     pub fn shares(&self) -> &[Share] {
+        &self.0
+    }
+
+    /// The shares, for others to keep.
+    #[must_use]
+    pub const fn shared(&self) -> &Arc<[Share]> {
         &self.0
     }
 
@@ -248,7 +263,7 @@ impl TryFrom<Vec<Share>> for Allocation {
 
 impl From<Allocation> for Vec<Share> {
     fn from(allocation: Allocation) -> Vec<Share> {
-        allocation.0
+        allocation.0.to_vec()
     }
 }
 

@@ -145,8 +145,8 @@ impl Ledger {
         inventory: &Inventory,
     ) -> Result<(), StartRefusal> {
         let node = || share.node.clone();
-        let gpus: BTreeSet<GpuIndex> = share.gpus.iter().copied().collect();
-        let repeats = gpus.len() != share.gpus.len();
+        let gpus = &share.gpus;
+        let repeats = (1..gpus.len()).any(|at| gpus[..at].contains(&gpus[at]));
         if share.cpus.is_empty() || share.tasks.0 == 0 || repeats || !is_part(share) {
             return Err(StartRefusal::Malformed(node()));
         }
@@ -176,8 +176,8 @@ impl Ledger {
         let (cpus, memory, gpu_milli) = (share.cpus.clone(), share.memory, share.gpu_milli);
         let held = Held { cpus, memory, gpus, gpu_milli, exclusive };
         let holdings = self.nodes.entry(share.node.clone()).or_default();
+        holdings.add(&held);
         holdings.holders.insert(id, held);
-        holdings.sum();
     }
 
     /// Frees all that an attempt holds on a node.
@@ -232,14 +232,20 @@ impl Holdings {
         self.holders.values().any(|held| held.exclusive)
     }
 
+    /// Sums what all of them hold.
     fn sum(&mut self) {
-        let none = CpuSet::new();
-        self.cpus = self.holders.values().fold(none, |sum, held| sum.union(&held.cpus));
-        self.memory = self.holders.values().map(|held| held.memory).sum();
-        self.gpus = self.holders.values().flat_map(|held| held.gpus.iter().copied()).collect();
-        self.parts.clear();
-        for held in self.holders.values() {
-            let Some(part) = held.gpu_milli else { continue };
+        let holders = std::mem::take(&mut self.holders);
+        *self = Self::default();
+        holders.values().for_each(|held| self.add(held));
+        self.holders = holders;
+    }
+
+    /// Adds what one of them holds to the sums.
+    fn add(&mut self, held: &Held) {
+        self.cpus.insert_all(&held.cpus);
+        self.memory += held.memory;
+        self.gpus.extend(&held.gpus);
+        if let Some(part) = held.gpu_milli {
             held.gpus.iter().for_each(|gpu| *self.parts.entry(*gpu).or_default() += part);
         }
     }

@@ -93,7 +93,10 @@ impl Usages {
     /// Charges a share for the time from `from` to `to`, split by hours. Hours that are no longer
     /// kept are left out.
     pub(crate) fn charge(&mut self, payer: &Charged, share: &Share, from: Time, to: Time) {
-        let mut hours = self.0.remove(payer).unwrap_or_default();
+        if let Some(hours) = self.0.get_mut(payer) {
+            return add_share(hours, share, from, to);
+        }
+        let mut hours = BTreeMap::new();
         add_share(&mut hours, share, from, to);
         if !hours.is_empty() {
             self.0.insert(payer.clone(), hours);

@@ -66,9 +66,14 @@ fn add_share(
     claim.memory += share.memory;
     let each = share.gpu_milli.unwrap_or(GpuMilli::WHOLE);
     let class = cluster.find(&share.node).map(|at| &cluster.node(at).class);
+    // Most GPUs of a node are of one kind.
+    let mut last = (None, None);
     for index in &share.gpus {
         let kind = class.and_then(|class| class.kind_at(class.position(*index)?));
-        claim.add_gpus(kind.and_then(|kind| accounting.kind(kind)), each);
+        if kind.is_some() && kind != last.0 {
+            last = (kind, kind.and_then(|kind| accounting.kind(kind)));
+        }
+        claim.add_gpus(kind.and(last.1), each);
     }
 }
 

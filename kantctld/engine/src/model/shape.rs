@@ -47,7 +47,7 @@ pub(crate) struct Shape<'a> {
     of_queue: Option<&'a [bool]>,
     only: Option<BTreeSet<NodeIndex>>,
     /// The only nodes that may have room now, ascending, if that is known.
-    pub among: Option<Rc<[NodeIndex]>>,
+    pub among: Option<Arc<[NodeIndex]>>,
     not: BTreeSet<NodeIndex>,
     /// The nodes with the features it asks for. `None`: it asks for none.
     featured: Option<Rc<[bool]>>,

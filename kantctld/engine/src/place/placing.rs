@@ -4,7 +4,9 @@
 use crate::model::cluster::NodeIndex;
 use crate::model::cluster::class::Class;
 use crate::model::cluster::free::Free;
+use crate::model::cluster::node::Holder;
 use crate::model::demand::Part;
+use crate::model::job::WaitingJob;
 use crate::place::fit::cpus;
 use crate::place::fit::gang::{Layout, lay_out};
 use crate::place::node_search::NodeSearch;
@@ -12,12 +14,16 @@ use crate::place::score::{fgd, nvlink};
 use common::id::GpuIndex;
 use common::policy::Placement;
 use common::resource::{Allocation, AllocationError, Share};
+use common::time::Time;
 use common::unit::{Cpus, GpuMilli, Gpus};
+use std::sync::Arc;
 
 /// All that a job would get, in rank order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Placed {
-    pub shares: Vec<(NodeIndex, Share)>,
+    pub nodes: Vec<NodeIndex>,
+    /// The share on each of them.
+    pub shares: Arc<[Share]>,
 }
 
 impl Placed {
@@ -26,7 +32,29 @@ impl Placed {
     /// # Errors
     /// None for a placement that [`place`] made: it names at least one node, and none twice.
     pub fn allocation(&self) -> Result<Allocation, AllocationError> {
-        Allocation::new(self.shares.iter().map(|(_, share)| share.clone()).collect())
+        Allocation::of_shared(self.shares.clone())
+    }
+
+    /// What the job would hold on each node.
+    pub fn holders(
+        &self,
+        job: &WaitingJob,
+        until: Time,
+    ) -> impl Iterator<Item = (NodeIndex, Arc<Holder>)> {
+        let group: Option<Arc<str>> =
+            job.request.per_node_max.as_ref().map(|most| most.group.as_str().into());
+        self.nodes.iter().enumerate().map(move |(rank, at)| {
+            let holder = Holder {
+                key: job.key,
+                until,
+                shares: self.shares.clone(),
+                rank,
+                cpus: Cpus(self.shares[rank].cpus.len()),
+                whole_node: job.request.exclusive,
+                group: group.clone(),
+            };
+            (*at, Arc::new(holder))
+        })
     }
 }
 
@@ -37,7 +65,10 @@ pub(crate) fn place(search: &NodeSearch<'_>) -> Option<Placed> {
 
 /// Chooses CPUs and GPUs for each node of a layout.
 pub(crate) fn filled_in(search: &NodeSearch<'_>, layout: Layout) -> Placed {
-    Placed { shares: layout.into_iter().map(|(at, part)| (at, share(search, at, part))).collect() }
+    Placed {
+        nodes: layout.iter().map(|(at, _)| *at).collect(),
+        shares: layout.into_iter().map(|(at, part)| share(search, at, part)).collect(),
+    }
 }
 
 /// What a part of the job gets on a node that holds it. A job that asked for whole nodes gets all

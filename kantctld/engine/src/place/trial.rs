@@ -15,6 +15,9 @@ use std::sync::Arc;
 /// A node as a round changed it.
 #[derive(Debug, Clone)]
 struct Changed {
+    at: NodeIndex,
+    /// Its place before.
+    before: u32,
     free: Free,
     holders: Vec<Arc<Holder>>,
     /// The trial's version when it was changed.
@@ -25,17 +28,14 @@ struct Changed {
 #[derive(Debug, Clone)]
 pub(crate) struct Trial<'a> {
     pub cluster: &'a ClusterIndex,
-    /// For each node: 0, or one more than its index in `changed`.
+    /// For each node: 0, or one more than the index of its last change in `changed`.
     place: Vec<u32>,
+    /// All changes, oldest first.
     changed: Vec<Changed>,
-    /// The changed nodes.
-    changed_nodes: Vec<NodeIndex>,
     /// The sums of each group. `None`: a node changed since they were computed.
     sums: Vec<Cell<Option<Sums>>>,
     /// The same for each bundle of groups.
     bundle_sums: Vec<Cell<Option<Sums>>>,
-    /// What each changed node was before, oldest first.
-    undo: Vec<(NodeIndex, Changed)>,
     /// How many times a node was asked when it will have room.
     pub asked: Cell<u64>,
     /// How many searches for nodes were made.
@@ -57,10 +57,8 @@ impl<'a> Trial<'a> {
             cluster,
             place: vec![0; cluster.len()],
             changed: Vec::new(),
-            changed_nodes: Vec::new(),
             sums: cluster.sums().iter().map(|sums| Cell::new(Some(*sums))).collect(),
             bundle_sums: cluster.bundle_sums().iter().map(|sums| Cell::new(Some(*sums))).collect(),
-            undo: Vec::new(),
             asked: Cell::new(0),
             searched: Cell::new(0),
             version: 0,
@@ -84,9 +82,12 @@ impl<'a> Trial<'a> {
     /// Nodes by the earliest end, at the latest, of a job there, soonest first.
     pub fn by_end(&self) -> impl Iterator<Item = (Time, NodeIndex)> + '_ {
         let mut own: Vec<(Time, NodeIndex)> = self
-            .changed_nodes
+            .changed
             .iter()
-            .map(|at| (self.holders(*at).first().map_or(NEVER, |first| first.until), *at))
+            .filter(|changed| changed.before == 0)
+            .map(|Changed { at, .. }| {
+                (self.holders(*at).first().map_or(NEVER, |first| first.until), *at)
+            })
             .collect();
         own.sort_unstable();
         let (mut own, mut others) = (own.into_iter().peekable(), self.cluster.by_end().iter());
@@ -145,24 +146,17 @@ impl<'a> Trial<'a> {
 
     fn change(&mut self, at: NodeIndex, change: impl FnOnce(&mut Changed)) {
         let (free, holders) = (self.free(at).clone(), self.holders(at).to_vec());
-        let before = Changed { free, holders, version: 0 };
-        let mut after = before.clone();
-        change(&mut after);
-        self.undo.push((at, before));
-        self.set(at, after);
+        let version = self.version + 1;
+        let mut node = Changed { at, before: self.place[at.at()], free, holders, version };
+        change(&mut node);
+        self.changed.push(node);
+        self.put(at, u32::try_from(self.changed.len()).unwrap_or(u32::MAX));
     }
 
-    fn set(&mut self, at: NodeIndex, mut node: Changed) {
+    /// Sets the place of a node.
+    fn put(&mut self, at: NodeIndex, place: u32) {
         self.version += 1;
-        node.version = self.version;
-        match (self.place[at.at()] as usize).checked_sub(1) {
-            Some(place) => self.changed[place] = node,
-            None => {
-                self.changed.push(node);
-                self.changed_nodes.push(at);
-                self.place[at.at()] = u32::try_from(self.changed.len()).unwrap_or(u32::MAX);
-            }
-        }
+        self.place[at.at()] = place;
         let group = self.cluster.node(at).group.0 as usize;
         self.sums[group].set(None);
         self.bundle_sums[self.cluster.groups()[group].bundle.0 as usize].set(None);
@@ -177,7 +171,7 @@ impl<'a> Trial<'a> {
         );
         let class = self.cluster.node(at).class.clone();
         self.change(at, |node| {
-            node.free.take(&class, &holder.share, holder.whole_node);
+            node.free.take(&class, holder.share(), holder.whole_node);
             let order = |other: &Arc<Holder>| (other.until, other.key) < (holder.until, holder.key);
             let place = node.holders.partition_point(order);
             node.holders.insert(place, holder);
@@ -191,28 +185,28 @@ impl<'a> Trial<'a> {
             if let Some(place) = node.holders.iter().position(|holder| holder.key == key) {
                 debug_assert!(node.free.holders > 0, "{key} gives back what it did not take");
                 let holder = node.holders.remove(place);
-                node.free.give_back(&class, &holder.share);
+                node.free.give_back(&class, holder.share());
             }
         });
     }
 
     /// Marks a point to roll back to.
     pub const fn checkpoint(&self) -> Checkpoint {
-        Checkpoint(self.undo.len())
+        Checkpoint(self.changed.len())
     }
 
     /// Undoes everything since the checkpoint.
     pub fn roll_back(&mut self, checkpoint: Checkpoint) {
-        assert!(self.undo.len() >= checkpoint.0, "checkpoints were settled out of order");
-        while self.undo.len() > checkpoint.0 {
-            if let Some((at, before)) = self.undo.pop() {
-                self.set(at, before);
+        assert!(self.changed.len() >= checkpoint.0, "checkpoints were settled out of order");
+        while self.changed.len() > checkpoint.0 {
+            if let Some(Changed { at, before, .. }) = self.changed.pop() {
+                self.put(at, before);
             }
         }
     }
 
     /// Keeps what was done since the checkpoint. An outer checkpoint can still undo it.
     pub fn keep(&mut self, checkpoint: Checkpoint) {
-        assert!(self.undo.len() >= checkpoint.0, "checkpoints were settled out of order");
+        assert!(self.changed.len() >= checkpoint.0, "checkpoints were settled out of order");
     }
 }

@@ -6,6 +6,7 @@ use crate::model::queues::Queues;
 use crate::model::rank::Rank;
 use crate::model::snapshot::Snapshot;
 use crate::model::wait_queue::{ClassId, Kind, KindId, WaitQueue};
+use crate::policy::cursor::{Cursor, Opened, Ranked};
 use crate::policy::order::length::{Length, length};
 use crate::policy::order::ranker::Ranker;
 use common::id::{JobKey, QueueName};
@@ -13,8 +14,7 @@ use common::policy::queue::Queue;
 use common::policy::{Behind, Candidates, Order};
 use common::time::{Span, Time};
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, btree_map};
-use std::iter::Peekable;
+use std::collections::{BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Copy)]
@@ -38,69 +38,6 @@ pub(crate) enum Next {
     Shorter(Span),
 }
 
-type Ranked<'a> = (Rank, ClassId, &'a Arc<WaitingJob>);
-type ByLength<'a> = Peekable<std::vec::IntoIter<(ClassId, &'a Arc<WaitingJob>)>>;
-type Jobs<'a> = Box<dyn Iterator<Item = &'a Arc<WaitingJob>> + 'a>;
-
-/// One class whose first job had its turn.
-struct Opened<'a> {
-    class: ClassId,
-    next: &'a Arc<WaitingJob>,
-    rest: Jobs<'a>,
-}
-
-/// The progress within one kind.
-struct Cursor<'a> {
-    id: KindId,
-    kind: &'a Kind,
-    queue: Option<&'a Queue>,
-    /// Classes that had no turn yet, by the ranks of their first jobs.
-    heads: Peekable<btree_map::Iter<'a, Rank, ClassId>>,
-    opened: Vec<Opened<'a>>,
-    /// Opened classes, by the ranks of their next jobs.
-    by_rank: BinaryHeap<Reverse<(Rank, usize)>>,
-    /// The class whose job has its turn.
-    current: Option<(ClassId, Jobs<'a>)>,
-    /// The jobs short enough to have a chance, by rank, and the limit below which they are.
-    shorter: Option<(Span, Peekable<std::vec::IntoIter<Ranked<'a>>>)>,
-    /// All jobs, shortest first, once the queue considers them by length.
-    by_length: Option<ByLength<'a>>,
-    /// Whether only the shortest of them was taken so far.
-    is_probe: bool,
-}
-
-impl<'a> Cursor<'a> {
-    fn rank(&mut self) -> Option<Rank> {
-        if let Some((below, jobs)) = &mut self.shorter {
-            while jobs.next_if(|(_, _, job)| length(job) >= *below).is_some() {}
-            return jobs.peek().map(|(rank, ..)| *rank);
-        }
-        let head = self.heads.peek().map(|(rank, _)| **rank);
-        let opened = self.by_rank.peek().map(|Reverse((rank, _))| *rank);
-        head.into_iter().chain(opened).min()
-    }
-
-    fn pop(&mut self, wait_queue: &'a WaitQueue) -> Option<(ClassId, &'a Arc<WaitingJob>)> {
-        if let Some((_, jobs)) = &mut self.shorter {
-            return jobs.next().map(|(_, class, job)| (class, job));
-        }
-        let head = self.heads.peek().map(|(rank, _)| **rank);
-        let opened = self.by_rank.peek().map(|Reverse((rank, _))| *rank);
-        if head.is_some_and(|head| opened.is_none_or(|opened| head < opened)) {
-            let class = *self.heads.next()?.1;
-            let mut jobs: Jobs<'a> = Box::new(wait_queue.class(class)?.jobs());
-            let first = jobs.next()?;
-            self.current = Some((class, jobs));
-            return Some((class, first));
-        }
-        let Reverse((_, at)) = self.by_rank.pop()?;
-        let opened = &mut self.opened[at];
-        let rest = std::mem::replace(&mut opened.rest, Box::new(std::iter::empty()));
-        self.current = Some((opened.class, rest));
-        Some((opened.class, opened.next))
-    }
-}
-
 /// All kinds, by their next jobs.
 pub(crate) struct QueueScan<'a> {
     wait_queue: &'a WaitQueue,
@@ -112,6 +49,10 @@ pub(crate) struct QueueScan<'a> {
     /// Kinds of those queues, shortest first among jobs of equal priority.
     short: BinaryHeap<Reverse<(Length, usize)>>,
     were_considered: BTreeSet<JobKey>,
+    /// Queues that have made their promises.
+    done: Vec<&'a Queue>,
+    /// Whether a queue was added to those.
+    has_new_done: bool,
 }
 
 impl<'a> QueueScan<'a> {
@@ -128,21 +69,12 @@ impl<'a> QueueScan<'a> {
             by_length: BTreeSet::new(),
             short: BinaryHeap::new(),
             were_considered: BTreeSet::new(),
+            done: Vec::new(),
+            has_new_done: false,
         };
         let mut ranks = Vec::new();
         for (id, kind) in snapshot.wait_queue.kinds() {
-            let mut cursor = Cursor {
-                id,
-                kind,
-                queue: queues.get(kind.key().queue()),
-                heads: kind.heads().peekable(),
-                opened: Vec::new(),
-                by_rank: BinaryHeap::new(),
-                current: None,
-                shorter: None,
-                by_length: None,
-                is_probe: false,
-            };
+            let mut cursor = Cursor::new(id, kind, queues.get(kind.key().queue()));
             ranks.extend(cursor.rank().map(|rank| Reverse((rank, scan.cursors.len()))));
             scan.cursors.push(cursor);
         }
@@ -154,11 +86,21 @@ impl<'a> QueueScan<'a> {
     /// queue can start, so that none of them is considered.
     pub fn next(
         &mut self,
-        mut is_full: impl FnMut(KindId, &Queue) -> bool,
+        mut is_full: impl FnMut(KindId, &Kind, &Queue) -> bool,
     ) -> Option<Considered<'a>> {
+        let mut is_cursor_full = |cursor: &Cursor<'a>, done: &[&'a Queue]| {
+            let is_done = |queue: &&Queue| done.iter().any(|done| std::ptr::eq(*done, *queue));
+            let queue = cursor.queue.filter(is_done);
+            queue.is_some_and(|queue| is_full(cursor.id, cursor.kind, queue))
+        };
+        if std::mem::take(&mut self.has_new_done) {
+            // Most kinds are full now, and need no place in the order.
+            let (cursors, done) = (&self.cursors, &self.done);
+            self.heap.retain(|Reverse((_, at))| !is_cursor_full(&cursors[*at], done));
+        }
         while let Some(Reverse((_, at))) = self.heap.pop() {
             let cursor = &mut self.cursors[at];
-            if cursor.queue.is_some_and(|queue| is_full(cursor.id, queue)) {
+            if is_cursor_full(cursor, &self.done) {
                 continue;
             }
             if cursor.queue.is_some_and(|queue| self.by_length.contains(&queue.name)) {
@@ -223,6 +165,12 @@ impl<'a> QueueScan<'a> {
         let at = considered.cursor;
         let cursor = &mut self.cursors[at];
         let current = cursor.current.take();
+        if let Some(queue) = cursor.queue.filter(|_| is_done)
+            && !self.done.iter().any(|done| std::ptr::eq(*done, queue))
+        {
+            self.done.push(queue);
+            self.has_new_done = true;
+        }
         let by_length = cursor.queue.filter(|queue| {
             queue.behind == Behind::Backfill
                 && queue.order == Order::Fifo

@@ -143,7 +143,8 @@ impl<'a, S: Stage> Play<'a, S> {
             let job = self.plan.jobs[which].id;
             return Err(ReplayError::WrongState { job, expected: "running" });
         };
-        self.record.leave(which, &allocation, (since, now))
+        self.record.leave(which, &allocation, (since, now));
+        Ok(())
     }
 
     fn arrive(&mut self, now: Time) -> Result<(), ReplayError> {

@@ -93,19 +93,14 @@ impl<'a> Record<'a> {
     }
 
     /// Records that it left its nodes.
-    pub fn leave(
-        &mut self,
-        at: usize,
-        on: &Allocation,
-        (from, to): (Time, Time),
-    ) -> Result<(), ReplayError> {
+    pub fn leave(&mut self, at: usize, on: &Allocation, (from, to): (Time, Time)) {
         self.count(at, Entitlements::releases);
-        for share in on.shares() {
-            let node = NodeIndex(self.cluster.place(&share.node)?);
-            let gpus = self.tally.give_back(node, share);
-            self.outcome.heatmap.add(node, gpus, from, to);
+        // Its nodes were found when it started.
+        let nodes = self.outcome.jobs.get(at).map_or(&[][..], |job| &job.nodes);
+        for (node, share) in nodes.iter().zip(on.shares()) {
+            let gpus = self.tally.give_back(*node, share);
+            self.outcome.heatmap.add(*node, gpus, from, to);
         }
-        Ok(())
     }
 
     /// Records its final end.

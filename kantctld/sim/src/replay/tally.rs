@@ -30,6 +30,16 @@ impl Use {
         1000 * u32::try_from(self.milli.len()).unwrap_or(0)
     }
 
+    fn figures(&self) -> Figures {
+        Figures {
+            used: self.used(),
+            useless_to_8: self.useless_to_8(),
+            is_broken: self.is_broken(),
+            is_idle: self.jobs == 0,
+            has_gpus: !self.milli.is_empty(),
+        }
+    }
+
     fn is_broken(&self) -> bool {
         is_broken(GpuMilli(self.used()), GpuMilli(self.total()))
     }
@@ -40,6 +50,16 @@ impl Use {
         let whole = Gpus(u32::try_from(whole).unwrap_or(0));
         useless_to(EIGHT, GpuMilli(self.total() - self.used()), whole).0
     }
+}
+
+/// What the sums count of a node.
+#[derive(Debug, Clone, Copy)]
+struct Figures {
+    used: u32,
+    useless_to_8: u32,
+    is_broken: bool,
+    is_idle: bool,
+    has_gpus: bool,
 }
 
 /// All nodes, with sums.
@@ -93,7 +113,7 @@ impl Tally {
         jobs: impl Fn(u32) -> u32,
     ) -> GpuMilli {
         let Some(one) = self.nodes.get_mut(node.0 as usize) else { return GpuMilli::ZERO };
-        let before = one.clone();
+        let before = one.figures();
         let each = share.gpu_milli.unwrap_or(GpuMilli::WHOLE).0;
         for index in &share.gpus {
             if let Some(used) = one.milli.get_mut(usize::from(index.0)) {
@@ -101,27 +121,26 @@ impl Tally {
             }
         }
         one.jobs = jobs(one.jobs);
-        let after = one.clone();
-        self.count(&before, &after);
+        let (after, leaf) = (one.figures(), one.leaf);
+        self.count(before, after, leaf);
         share.gpus_milli()
     }
 
-    fn count(&mut self, before: &Use, after: &Use) {
+    fn count(&mut self, before: Figures, after: Figures, leaf: Option<usize>) {
         let sums = &mut self.sums;
         let moved = |sum: GpuMilli, less: u32, more: u32| GpuMilli(sum.0 + more - less);
-        sums.allocated = moved(sums.allocated, before.used(), after.used());
-        sums.free = moved(sums.free, after.used(), before.used());
+        sums.allocated = moved(sums.allocated, before.used, after.used);
+        sums.free = moved(sums.free, after.used, before.used);
         sums.free_unusable_by_8 =
-            moved(sums.free_unusable_by_8, before.useless_to_8(), after.useless_to_8());
+            moved(sums.free_unusable_by_8, before.useless_to_8, after.useless_to_8);
         let flips = |sum: u32, was: bool, is: bool| sum + u32::from(is) - u32::from(was);
-        sums.nodes_broken.0 = flips(sums.nodes_broken.0, before.is_broken(), after.is_broken());
-        let (was_idle, is_idle) = (before.jobs == 0, after.jobs == 0);
-        if after.total() > 0 {
-            sums.nodes_whole_free.0 = flips(sums.nodes_whole_free.0, was_idle, is_idle);
+        sums.nodes_broken.0 = flips(sums.nodes_broken.0, before.is_broken, after.is_broken);
+        if after.has_gpus {
+            sums.nodes_whole_free.0 = flips(sums.nodes_whole_free.0, before.is_idle, after.is_idle);
         }
-        let Some(in_use) = after.leaf.and_then(|leaf| self.leaves.get_mut(leaf)) else { return };
+        let Some(in_use) = leaf.and_then(|leaf| self.leaves.get_mut(leaf)) else { return };
         let leaf_was_idle = *in_use == 0;
-        *in_use = flips(*in_use, !was_idle, !is_idle);
+        *in_use = flips(*in_use, !before.is_idle, !after.is_idle);
         sums.leaf_groups_whole_free =
             flips(sums.leaf_groups_whole_free, leaf_was_idle, *in_use == 0);
     }

@@ -18,10 +18,10 @@ pub(super) fn advance(state: &mut State, events: &mut Vec<Event>, id: AttemptId,
         return;
     };
     let is_lone = run.shares.len() == 1;
-    let components = set::components(state, id.key);
     if !set::is_ready(state, id.key) {
         return;
     }
+    let components = set::components(state, id.key);
     if from < SharePhase::Ready && !(is_lone && components.len() == 1) {
         for key in &components {
             emit_ready(state, events, *key);
@@ -38,7 +38,7 @@ fn note_running(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
     let Some(element) = state.element_mut(key) else { return };
     let id = element.attempt_id(key);
     let Some(run) = &mut element.run else { return };
-    if run.shares.iter().any(|share| *share < SharePhase::Running)
+    if !set::all_shares(run, |share| share >= SharePhase::Running)
         || element.phase != Phase::Starting
     {
         return;

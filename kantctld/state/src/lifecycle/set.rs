@@ -28,24 +28,43 @@ pub(crate) fn runs(state: &State, key: JobKey) -> Option<Vec<&Run>> {
     components(state, key).into_iter().map(run).collect()
 }
 
+/// Whether this is true of all components.
+fn all(state: &State, key: JobKey, is: impl Fn(&Element) -> bool) -> bool {
+    let Some((record, element)) = state.element(key) else { return false };
+    match record.set {
+        None => is(element),
+        Some(place) => {
+            place.keys().filter_map(|key| state.element(key)).all(|(_, element)| is(element))
+        }
+    }
+}
+
 /// Whether every node of all components is ready. A job with a single node need not wait to be
 /// ready.
 pub(crate) fn is_ready(state: &State, key: JobKey) -> bool {
-    let Some(runs) = runs(state, key) else { return false };
-    let mut shares = runs.iter().flat_map(|run| &run.shares);
-    let is_alone = runs.len() == 1 && runs[0].shares.len() == 1;
-    is_alone || shares.all(|share| *share >= SharePhase::Ready)
+    let is_alone = || others(state, key).is_empty();
+    all(state, key, |element| {
+        element.run.as_ref().is_some_and(|run| {
+            all_shares(run, |share| share >= SharePhase::Ready)
+                || (run.shares.len() == 1 && is_alone())
+        })
+    })
 }
 
 /// Whether every node has released a set that ends.
 pub(super) fn is_let_go(state: &State, key: JobKey) -> bool {
-    let is_over = |key: &JobKey| match state.element(*key) {
-        Some((_, Element { phase: Phase::Completing, run: Some(run), .. })) => {
-            run.end.is_some() && run.shares.iter().all(|share| share.is_over())
+    all(state, key, |element| match element {
+        Element { phase: Phase::Completing, run: Some(run), .. } => {
+            run.end.is_some() && all_shares(run, SharePhase::is_over)
         }
         _ => false,
-    };
-    components(state, key).iter().all(is_over)
+    })
+}
+
+/// Whether this is true of all shares. Each of thousands of nodes asks this when it reports, mostly
+/// in their order, so the last one is looked at first.
+pub(super) fn all_shares(run: &Run, is: impl Fn(SharePhase) -> bool) -> bool {
+    run.shares.iter().rev().copied().all(is)
 }
 
 /// The message for components that end because another one did; `None` if the outcome explains

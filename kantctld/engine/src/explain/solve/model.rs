@@ -225,7 +225,7 @@ impl Node {
     }
 
     fn hold(&mut self, node: &FloorNode, holder: &Holder) {
-        self.change(node, &holder.share, 1);
+        self.change(node, holder.share(), 1);
     }
 
     /// Lifts a job from this node.

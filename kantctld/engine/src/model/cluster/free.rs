@@ -114,7 +114,7 @@ impl Free {
 
     /// Takes a share of the node.
     pub fn take(&mut self, class: &Class, share: &Share, whole_node: bool) {
-        self.cpus = self.cpus.difference(&share.cpus);
+        self.cpus.remove_all(&share.cpus);
         self.core_cpus = core_cpus(class, &self.cpus);
         self.memory -= share.memory;
         self.change_gpus(class, share, |free, each| free.saturating_sub(each));

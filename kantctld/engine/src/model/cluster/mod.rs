@@ -10,20 +10,21 @@ pub(crate) mod class;
 pub(crate) mod free;
 pub(crate) mod freed;
 pub(crate) mod group;
+mod holding;
+mod names;
 pub(crate) mod node;
 pub(crate) mod switches;
 pub(crate) mod tally;
 
-use crate::model::job::RunningJob;
 use crate::model::node_snapshot::NodeSnapshot;
 use bundle::Bundle;
 use class::{Class, ClassKey};
 use common::id::{NodeName, QueueName, ZoneName};
 use common::policy::Policy;
-use common::resource::Share;
 use common::time::Time;
 use group::{Group, GroupIndex, Sums};
-use node::{Holder, Node};
+use names::Names;
+use node::Node;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use switches::Switches;
@@ -41,7 +42,7 @@ impl NodeIndex {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ClusterIndex {
     nodes: Vec<Node>,
-    by_name: BTreeMap<NodeName, NodeIndex>,
+    names: Names,
     groups: Vec<Group>,
     sums: Vec<Sums>,
     bundles: Vec<Bundle>,
@@ -56,6 +57,9 @@ pub(crate) struct ClusterIndex {
     class_sizes: Vec<(Arc<Class>, u32)>,
     /// Nodes by the earliest end, at the latest, of a job there.
     by_end: BTreeSet<(Time, NodeIndex)>,
+    /// For each node the number of the last change. A number is never used again.
+    versions: Vec<u64>,
+    last_version: u64,
     /// Nodes that were added since the groups were made.
     arrivals: BTreeMap<NodeName, Node>,
     is_laid_out: bool,
@@ -65,10 +69,12 @@ impl ClusterIndex {
     /// Adds a node, or changes what it has and whether jobs may start there. Its holders stay.
     pub fn set_node(&mut self, node: &NodeSnapshot) {
         let class = self.class(node);
-        if let Some(at) = self.by_name.get(&node.name).copied() {
+        if let Some(at) = self.find(&node.name) {
             let known = &mut self.nodes[at.at()];
             let same_class = known.class.key() == class.key() && known.class.is_numbered_as(&class);
             known.change(node, class);
+            self.last_version += 1;
+            self.versions[at.at()] = self.last_version;
             if same_class {
                 self.count(BTreeSet::from([self.nodes[at.at()].group]));
             } else {
@@ -94,63 +100,11 @@ impl ClusterIndex {
 
     pub fn remove_node(&mut self, name: &NodeName) {
         self.arrivals.remove(name);
-        if let Some(at) = self.by_name.remove(name) {
+        if let Some(at) = self.find(name) {
             self.nodes.remove(at.at());
             self.is_laid_out = false;
             self.index();
         }
-    }
-
-    /// Notes that a job holds its allocation. Unknown nodes are left out.
-    pub fn hold(&mut self, job: &Arc<RunningJob>) {
-        self.change_nodes(job, |node, share| node.add(Arc::new(Holder::new(job, share))));
-    }
-
-    /// Frees a job's allocation.
-    pub fn release(&mut self, job: &RunningJob) {
-        self.change_nodes(job, |node, _| node.remove(job.key));
-    }
-
-    /// Changes the nodes of a job. The sums of each group are updated once, not for each node.
-    fn change_nodes(&mut self, job: &RunningJob, change: impl Fn(&mut Node, &Share)) {
-        let mut groups = BTreeSet::new();
-        for share in job.allocation.shares() {
-            if let Some(at) = self.by_name.get(&share.node).copied() {
-                let node = &mut self.nodes[at.at()];
-                let before = node.first_end();
-                change(node, share);
-                let after = node.first_end();
-                groups.insert(node.group);
-                if self.is_laid_out && after != before {
-                    self.by_end.remove(&(before, at));
-                    self.by_end.insert((after, at));
-                }
-            } else if let Some(node) = self.arrivals.get_mut(&share.node) {
-                change(node, share);
-            }
-        }
-        self.count(groups);
-    }
-
-    /// Updates the sums of these groups.
-    fn count(&mut self, groups: BTreeSet<GroupIndex>) {
-        if !self.is_laid_out {
-            return;
-        }
-        let mut bundles = BTreeSet::new();
-        for group in groups {
-            let Group { nodes, bundle, .. } = &self.groups[group.0 as usize];
-            let sums = Sums::of(nodes.iter().map(|at| self.nodes[at.at()].counted()));
-            self.sums[group.0 as usize] = sums;
-            bundles.insert(bundle.0 as usize);
-        }
-        for bundle in bundles {
-            self.bundle_sums[bundle] = self.sum_up(&self.bundles[bundle]);
-        }
-    }
-
-    fn sum_up(&self, bundle: &Bundle) -> Sums {
-        Sums::all(bundle.groups.iter().map(|group| &self.sums[group.0 as usize]))
     }
 
     /// Whether all nodes are in their groups.
@@ -192,7 +146,7 @@ impl ClusterIndex {
             .filter(|queue| !queue.nodes.is_empty())
             .map(|queue| {
                 let mut named = vec![false; self.nodes.len()];
-                for at in queue.nodes.iter().filter_map(|name| self.by_name.get(name)) {
+                for at in queue.nodes.iter().filter_map(|name| self.find(name)) {
                     named[at.at()] = true;
                 }
                 (queue.name.clone(), named)
@@ -215,8 +169,9 @@ impl ClusterIndex {
     }
 
     fn index(&mut self) {
-        self.by_name =
-            (0..).zip(&self.nodes).map(|(at, node)| (node.name.clone(), NodeIndex(at))).collect();
+        self.last_version += 1;
+        self.versions = vec![self.last_version; self.nodes.len()];
+        self.names = Names::of(&self.nodes);
     }
 
     pub fn node(&self, at: NodeIndex) -> &Node {
@@ -225,7 +180,7 @@ impl ClusterIndex {
 
     /// The position of a node. `None`: it is not known.
     pub fn find(&self, name: &NodeName) -> Option<NodeIndex> {
-        self.by_name.get(name).copied()
+        self.names.find(&self.nodes, name)
     }
 
     /// All nodes, by name.
@@ -241,6 +196,11 @@ impl ClusterIndex {
     /// The number of nodes that are down or drained.
     pub fn unusable_count(&self) -> usize {
         self.nodes.len() - self.sums.iter().map(|sums| sums.usable as usize).sum::<usize>()
+    }
+
+    /// The number of the last change of a node.
+    pub fn version_of(&self, at: NodeIndex) -> u64 {
+        self.versions[at.at()]
     }
 
     pub const fn len(&self) -> usize {

@@ -21,7 +21,9 @@ pub(crate) struct Holder {
     pub key: JobKey,
     /// Its latest end by its time limit; [`NEVER`] without one.
     pub until: Time,
-    pub share: Share,
+    /// The shares of the whole job, and which of them is on the node.
+    pub shares: Arc<[Share]>,
+    pub rank: usize,
     /// The number of CPUs in its share.
     pub cpus: Cpus,
     pub whole_node: bool,
@@ -30,15 +32,22 @@ pub(crate) struct Holder {
 }
 
 impl Holder {
-    pub fn new(job: &RunningJob, share: &Share) -> Self {
+    /// What a running job holds with this one of these shares.
+    pub fn new(job: &RunningJob, shares: &Arc<[Share]>, rank: usize) -> Self {
         Self {
             key: job.key,
             until: job.ends_by.unwrap_or(NEVER),
-            share: share.clone(),
-            cpus: Cpus(share.cpus.len()),
+            cpus: Cpus(shares[rank].cpus.len()),
+            shares: shares.clone(),
+            rank,
             whole_node: job.whole_nodes,
             group: job.group.clone(),
         }
+    }
+
+    /// Its share of the node.
+    pub fn share(&self) -> &Share {
+        &self.shares[self.rank]
     }
 }
 
@@ -92,11 +101,13 @@ impl Node {
     }
 
     pub fn add(&mut self, holder: Arc<Holder>) {
-        self.holders.retain(|other| other.key != holder.key);
+        if self.holders.iter().any(|other| other.key == holder.key) {
+            self.remove(holder.key);
+        }
+        self.free.take(&self.class, holder.share(), holder.whole_node);
         let order = |other: &Arc<Holder>| (other.until, other.key) < (holder.until, holder.key);
         let at = self.holders.partition_point(order);
         self.holders.insert(at, holder);
-        self.count();
     }
 
     pub fn remove(&mut self, key: JobKey) {
@@ -108,7 +119,7 @@ impl Node {
     fn count(&mut self) {
         let mut free = Free::whole(&self.class);
         for holder in &self.holders {
-            free.take(&self.class, &holder.share, holder.whole_node);
+            free.take(&self.class, holder.share(), holder.whole_node);
         }
         self.free = free;
     }

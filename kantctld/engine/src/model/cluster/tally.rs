@@ -59,7 +59,7 @@ impl Tally {
 
     /// A holder frees its share.
     pub fn give_back(&mut self, class: &Class, holder: &Holder) {
-        let share = &holder.share;
+        let share = holder.share();
         self.cpus += holder.cpus;
         self.memory += share.memory;
         let each = share.gpu_milli.unwrap_or(GpuMilli::WHOLE).0;

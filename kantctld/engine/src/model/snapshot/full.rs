@@ -1,36 +1,52 @@
-//! Kinds of jobs that found no room, each with the few nodes that have some. A later round looks at
-//! these nodes and at those freed since, not at all nodes. Resources kept for other jobs are not
-//! considered here; each round checks those again.
+//! What kinds of jobs without room ask of one node, each with the few nodes that hold it. A later
+//! round looks at these nodes and at those freed since, not at all nodes. Resources kept for other
+//! jobs are not considered here; each round checks those again.
 
 use super::Snapshot;
 use crate::model::cluster::NodeIndex;
 use crate::model::cluster::tally::Takes;
-use crate::model::wait_queue::KindId;
-use std::collections::BTreeMap;
+use crate::model::wait_queue::{KindId, PartId};
+use common::time::Time;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-/// A kind that found more nodes with room than this is searched for again by each round.
-pub(crate) const CANDIDATES_MAX: usize = 512;
+/// If more nodes were freed than this, a part is searched for again.
+pub(crate) const FREED_MAX: usize = 512;
+
+/// For this many parts it is kept when nodes will be ready.
+const READY_MAX: usize = 8;
 
 /// When this many more nodes were freed than there are, the log starts again.
 const LOG_SPARE: usize = 65_536;
 
-/// The nodes that one kind of jobs has to look at.
+/// The nodes that may hold one node's part of some kinds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Candidates {
-    /// The number of nodes on which a job of this kind runs.
+    /// The number of nodes on which a job runs whose kind leaves that open.
     pub needs: usize,
-    /// A lower bound of what it takes on each.
+    /// A lower bound of what a part takes.
     pub least: Takes,
-    /// All nodes that held one node's part of it, ascending.
-    pub nodes: Vec<NodeIndex>,
+    /// All nodes that held a part, ascending.
+    pub nodes: Arc<[NodeIndex]>,
     /// How long the log of freed nodes was then.
     pub since: usize,
 }
 
-/// The kinds for which a round found too few nodes. All values compare as equal, so that rounds
-/// with equal decisions are equal.
+/// For each node, when it will have room for one node's part of some kinds, if no other job starts
+/// and nothing is kept there, with the version of the node that was asked.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct ReadyTimes(pub Vec<(u64, Time)>);
+
+/// What a round found full. All values compare as equal, so that rounds with equal decisions are
+/// equal.
 #[derive(Debug, Clone, Eq, Default)]
-pub struct Full(pub(crate) BTreeMap<KindId, Candidates>);
+pub struct Full {
+    pub(crate) parts: BTreeMap<PartId, Candidates>,
+    /// Kinds without room that an idle cluster could hold.
+    pub(crate) possible: BTreeSet<KindId>,
+    /// For parts of jobs whose starts were planned.
+    pub(crate) ready: BTreeMap<PartId, Arc<ReadyTimes>>,
+}
 
 impl PartialEq for Full {
     fn eq(&self, _: &Self) -> bool {
@@ -41,14 +57,26 @@ impl PartialEq for Full {
 /// What rounds found full, and where resources were freed since.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Remembered {
-    kinds: BTreeMap<KindId, Candidates>,
+    parts: BTreeMap<PartId, Candidates>,
+    possible: BTreeSet<KindId>,
+    ready: BTreeMap<PartId, Arc<ReadyTimes>>,
     freed: Vec<NodeIndex>,
 }
 
 impl Remembered {
-    /// What is known of a kind.
-    pub fn of(&self, kind: KindId) -> Option<&Candidates> {
-        self.kinds.get(&kind)
+    /// What is known of the nodes for this part.
+    pub fn of(&self, part: PartId) -> Option<&Candidates> {
+        self.parts.get(&part)
+    }
+
+    /// Whether an earlier round found that an idle cluster could hold this kind.
+    pub fn is_possible(&self, kind: KindId) -> bool {
+        self.possible.contains(&kind)
+    }
+
+    /// When nodes will be ready for this part.
+    pub fn ready(&self, part: PartId) -> Option<&Arc<ReadyTimes>> {
+        self.ready.get(&part)
     }
 
     /// The nodes on which resources were freed since then. A node may be listed more than once.
@@ -65,10 +93,18 @@ impl Snapshot {
     /// Adds what the last round found full. Call this after all decisions of that round are in the
     /// snapshot, and before any other change. Without it, each round searches for itself.
     pub fn set_full(&mut self, full: Full) {
-        self.full.kinds.extend(full.0);
-        if self.full.kinds.len() > 2 * self.wait_queue.kinds_len() + CANDIDATES_MAX {
+        self.full.parts.extend(full.parts);
+        self.full.possible.extend(full.possible);
+        self.full.ready.extend(full.ready.clone());
+        if self.full.ready.len() > READY_MAX {
+            self.full.ready = full.ready;
+        }
+        let most = 2 * self.wait_queue.kinds_len() + FREED_MAX;
+        if self.full.parts.len() + self.full.possible.len() > 2 * most {
             let queue = &self.wait_queue;
-            self.full.kinds.retain(|kind, _| queue.kind_of(*kind).is_some());
+            self.full.possible.retain(|kind| queue.kind_of(*kind).is_some());
+            let parts: BTreeSet<PartId> = queue.kinds().map(|(_, kind)| kind.part).collect();
+            self.full.parts.retain(|part, _| parts.contains(part));
         }
         if self.full.freed.len() > self.cluster.len() + LOG_SPARE {
             self.forget_full();
@@ -83,7 +119,7 @@ impl Snapshot {
     /// Notes that resources were freed on this node.
     pub(super) fn comes_free(&mut self, at: NodeIndex) {
         self.freed.add(at);
-        if !self.full.kinds.is_empty() {
+        if !self.full.parts.is_empty() {
             self.full.freed.push(at);
         }
     }

@@ -13,7 +13,7 @@ mod planned_start;
 mod read;
 
 pub use full::Full;
-pub(crate) use full::{CANDIDATES_MAX, Candidates};
+pub(crate) use full::{Candidates, FREED_MAX, ReadyTimes};
 pub use growing::Growing;
 pub use planned_start::PlannedStart;
 

@@ -5,14 +5,20 @@ use crate::model::job::WaitingJob;
 use crate::model::rank::Rank;
 use crate::model::wait_queue::ClassId;
 use common::id::{JobKey, QueueName, ReservationName};
-use common::resource::Request;
+use common::resource::{GpuRequest, Request};
 use common::time::Span;
+use common::unit::{Nodes, Tasks};
 use std::collections::{BTreeMap, BTreeSet, btree_map};
 use std::sync::Arc;
 
 /// A kind's number. A snapshot never reuses one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct KindId(pub u32);
+
+/// A number for what a kind asks of one node. Kinds that differ only in the number of nodes share
+/// it: a node that holds a part of one of them holds a part of each. A snapshot never reuses one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PartId(pub u32);
 
 /// What the jobs of a kind have in common.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,12 +47,30 @@ impl KindKey {
     pub const fn queue(&self) -> &QueueName {
         &self.queue
     }
+
+    /// The same for one of its nodes. A kind whose parts may differ has this to itself.
+    pub fn of_one_node(&self) -> Self {
+        let request = &*self.request;
+        let Some(nodes) = request.nodes.filter(|nodes| {
+            let is_even = request.tasks.0.is_multiple_of(nodes.0.max(1));
+            nodes.0 > 1 && is_even && !matches!(request.gpus, Some(GpuRequest::Total(_)))
+        }) else {
+            return self.clone();
+        };
+        let tasks = Tasks(request.tasks.0 / nodes.0);
+        let one = Request { nodes: Some(Nodes(1)), tasks, ..request.clone() };
+        Self { request: Arc::new(one), ..self.clone() }
+    }
 }
 
 /// Classes that ask for the same.
 #[derive(Debug, Clone)]
 pub(crate) struct Kind {
     key: KindKey,
+    /// What it asks of one node.
+    pub part: PartId,
+    /// The number of nodes that its jobs ask for. `None`: they leave it open.
+    pub nodes: Option<Nodes>,
     /// The classes by the ranks of their first jobs.
     heads: BTreeMap<Rank, ClassId>,
     /// The classes by their shortest time limits.
@@ -54,8 +78,9 @@ pub(crate) struct Kind {
 }
 
 impl Kind {
-    pub const fn new(key: KindKey) -> Self {
-        Self { key, heads: BTreeMap::new(), shortest: BTreeSet::new() }
+    pub fn new(key: KindKey, part: PartId) -> Self {
+        let nodes = key.request.nodes;
+        Self { key, part, nodes, heads: BTreeMap::new(), shortest: BTreeSet::new() }
     }
 
     pub const fn key(&self) -> &KindKey {
@@ -111,5 +136,22 @@ impl Kind {
     /// The shortest time limit of its jobs.
     pub fn limit_min(&self) -> Span {
         self.shortest.first().map_or(crate::model::job::UNLIMITED, |(limit, _)| *limit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{request, waiting};
+
+    #[test]
+    fn kinds_that_differ_only_in_the_number_of_nodes_ask_the_same_of_each() {
+        let on = |nodes: u32, tasks: u32| {
+            let asked = Request { nodes: Some(Nodes(nodes)), ..request(tasks, 2) };
+            KindKey::of(&waiting(1, asked, 10)).of_one_node()
+        };
+        assert_eq!(on(1, 3), on(4, 12));
+        assert_ne!(on(1, 3), on(4, 16), "more tasks on each node");
+        assert_ne!(on(1, 3), on(4, 13), "parts of different sizes");
     }
 }

@@ -6,7 +6,7 @@ mod class;
 mod kind;
 
 pub(crate) use class::{Class, ClassId, ClassKey};
-pub(crate) use kind::{Kind, KindId, KindKey};
+pub(crate) use kind::{Kind, KindId, KindKey, PartId};
 
 use crate::model::job::WaitingJob;
 use crate::model::rank::Rank;
@@ -34,6 +34,9 @@ pub(crate) struct WaitQueue {
     kinds: BTreeMap<KindId, Kind>,
     kind_by_key: BTreeMap<KindKey, KindId>,
     next_kind: u32,
+    /// What kinds ask of one node, and how many kinds ask for it.
+    parts: BTreeMap<KindKey, (PartId, u32)>,
+    next_part: u32,
     /// Components of sets, parked ones too, by their first component.
     together: BTreeMap<JobKey, BTreeSet<JobKey>>,
     /// Classes whose first job may have changed since ranks were computed.
@@ -76,7 +79,11 @@ impl WaitQueue {
         let id = *self.kind_by_key.entry(key.clone()).or_insert(next);
         if id == next {
             self.next_kind += 1;
-            self.kinds.insert(id, Kind::new(key));
+            let next_part = PartId(self.next_part);
+            let part = self.parts.entry(key.of_one_node()).or_insert((next_part, 0));
+            part.1 += 1;
+            self.next_part += u32::from(part.0 == next_part);
+            self.kinds.insert(id, Kind::new(key, part.0));
         }
         id
     }
@@ -108,6 +115,13 @@ impl WaitQueue {
             && let Some(kind) = self.kinds.remove(&class.kind)
         {
             self.kind_by_key.remove(kind.key());
+            let part = kind.key().of_one_node();
+            if let Some((_, kinds)) = self.parts.get_mut(&part) {
+                *kinds -= 1;
+                if *kinds == 0 {
+                    self.parts.remove(&part);
+                }
+            }
         }
     }
 

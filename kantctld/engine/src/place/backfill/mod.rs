@@ -8,6 +8,7 @@
 pub(crate) mod blocks;
 pub(crate) mod earliest;
 mod filled;
+pub(crate) mod ready_times;
 pub(crate) mod shadow;
 mod sweep;
 

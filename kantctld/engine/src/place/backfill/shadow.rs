@@ -67,7 +67,11 @@ impl Shadow {
             sizes,
         };
         for at in &found.nodes {
-            shadow.look(search, *at);
+            match shadow.sizes.len() {
+                // They have room for the smallest part.
+                1 => shadow.set((0, *at), switch(search, *at), true),
+                _ => shadow.look(search, *at),
+            }
         }
         debug_assert!(shadow.stands(), "the shadow of job {key} does not stand from the first");
         Some(shadow)
@@ -75,18 +79,27 @@ impl Shadow {
 
     /// Checks again what a node will have.
     pub fn look(&mut self, search: &NodeSearch<'_>, at: NodeIndex) {
-        let near = search.shape.demand.request.near.filter(|near| near.required);
-        let switch = near.and_then(|near| search.cluster().switches().of(near.level, at));
+        let switch = switch(search, at);
         let class = &search.cluster().node(at).class;
         let tally = search.bookings.tally(search.trial, at, self.at, search.now);
-        for (number, size) in self.sizes.iter().enumerate() {
-            let takes = search.takes(at, size.part);
+        for number in 0..self.sizes.len() {
+            let takes = search.takes(at, self.sizes[number].part);
             let is_ready =
                 search.allows(at) && tally.holds(class, search.shape.demand.request, takes);
-            let was_ready = std::mem::replace(&mut self.ready[number][at.at()], is_ready);
-            let count = self.counts[number].entry(switch).or_default();
-            *count = *count + u32::from(is_ready) - u32::from(was_ready);
+            self.set((number, at), switch, is_ready);
         }
+    }
+
+    /// Sets whether a node will have room for a size.
+    fn set(
+        &mut self,
+        (number, at): (usize, NodeIndex),
+        switch: Option<SwitchIndex>,
+        is_ready: bool,
+    ) {
+        let was_ready = std::mem::replace(&mut self.ready[number][at.at()], is_ready);
+        let count = self.counts[number].entry(switch).or_default();
+        *count = *count + u32::from(is_ready) - u32::from(was_ready);
     }
 
     /// Whether the job will still have room.
@@ -125,4 +138,10 @@ impl Shadow {
             *node |= *ready;
         }
     }
+}
+
+/// The switch under which the node is counted.
+fn switch(search: &NodeSearch<'_>, at: NodeIndex) -> Option<SwitchIndex> {
+    let near = search.shape.demand.request.near.filter(|near| near.required);
+    near.and_then(|near| search.cluster().switches().of(near.level, at))
 }

@@ -3,8 +3,9 @@
 use crate::model::cluster::NodeIndex;
 use crate::model::shape::Placing;
 use crate::model::shape::{Shape, Side};
-use crate::place::backfill::earliest::Window;
-use crate::place::backfill::earliest::earliest;
+use crate::model::snapshot::ReadyTimes;
+use crate::place::backfill::earliest::{Window, earliest, sizes};
+use crate::place::backfill::ready_times::earliest_with;
 use crate::place::node_search::bookings::{Booking, For};
 use crate::place::node_search::openings::Occupancy;
 use crate::round::planner::RoundState;
@@ -96,6 +97,50 @@ proptest! {
         };
         let found: Vec<u64> = (0..HORIZON).filter(is_found).collect();
         prop_assert_eq!(found, by_force);
+    }
+}
+
+proptest! {
+    #[test]
+    fn kept_times_give_the_same_start_as_asking_every_node(
+        held in proptest::collection::vec((0..6_usize, 1..=GPUS, 1_u64..30), 0..20),
+        (gpus, nodes) in (1..=GPUS, 1_u32..5),
+    ) {
+        let names = ["a", "b", "c", "d", "e", "f"];
+        let mut cluster = snapshot(names.iter().map(|name| gpu_node(name, GPUS)).collect());
+        let (mut used, mut running) = ([0_u16; 6], Vec::new());
+        for (job, (node, gpus, end)) in (1..).zip(&held) {
+            let first = used[*node];
+            if first + gpus > GPUS {
+                continue;
+            }
+            used[*node] += gpus;
+            let gpus = (first..first + gpus).map(GpuIndex).collect();
+            let share = Share { gpus, ..share(names[*node], &first.to_string()) };
+            run(&mut cluster, job, share, Some(minute(*end)));
+            running.push(job);
+        }
+        let mut request = gpu_request(u32::from(gpus));
+        (request.nodes, request.tasks) = (Some(Nodes(nodes)), Tasks(nodes));
+        let mut known = ReadyTimes::default();
+        for step in 0..4 {
+            // Some jobs end early, others are past their time limits.
+            let now = minute(5 * step);
+            cluster.settle(now);
+            let state = RoundState::new(&cluster, now);
+            let (queue, typical) = (&cluster.policy.queues[0], Arc::default());
+            let shape =
+                Shape::new(&cluster.cluster, &cluster.policy, queue, &request, false, typical);
+            let job = waiting(99, request.clone(), 10);
+            let placing = Placing { side: Side::Outside, placement: Placement::First };
+            let search = state.node_search_of(&job, &shape, placing, &[]);
+            let window = Window { after: now, by: None };
+            let size = sizes(&search, Nodes(nodes))[0];
+            let found = earliest_with(&search, size, window, &mut known);
+            prop_assert_eq!(found, earliest(&search, job.time_limit, window));
+            drop(state);
+            running.pop().into_iter().for_each(|job| cluster.remove_job(key(job)));
+        }
     }
 }
 

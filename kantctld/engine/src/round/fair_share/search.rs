@@ -165,7 +165,7 @@ impl<'s, 'a> Search<'s, 'a> {
             // A job that moves gets as much as it has now, on no more nodes.
             let cluster = &self.state.snapshot.cluster;
             let is_enough = |placed: &Placed| {
-                let gets = placed.shares.iter().map(|(_, share)| held(cluster, [share]));
+                let gets = placed.shares.iter().map(|share| held(cluster, [share]));
                 let gets = gets.fold(Amount::default(), |sum, one| sum.plus(&one));
                 has.is_none_or(|job: &RunningJob| {
                     let has = job.allocation.shares();

@@ -242,16 +242,14 @@ impl<'a> RoundState<'a> {
         job: NoRoom<'a>,
         kept_for: Option<JobKey>,
     ) -> Next {
-        // A kind that is remembered as full could fit, or it would have been forgotten here.
-        let never = match self.snapshot.full.of(considered.kind) {
-            Some(_) => None,
-            None => self.never_fits(job.shape),
-        };
-        if let Some(reason) = never {
+        let is_possible = self.snapshot.full.is_possible(considered.kind);
+        if let Some(reason) = (!is_possible).then(|| self.never_fits(job.shape)).flatten() {
             // It keeps no other job waiting (man squeue, BadConstraints).
-            self.kinds_full.0.remove(&considered.kind);
             self.waits.tell_kind(considered.kind, reason);
             return Next::KindIsDone;
+        }
+        if !is_possible {
+            self.found_full.possible.insert(considered.kind);
         }
         let head = self.heads.entry(&queue.name).or_insert((job.job.key, 0));
         if head.0 == job.job.key {

@@ -2,14 +2,17 @@
 
 use super::RoundState;
 use crate::model::cluster::NodeIndex;
+use crate::model::cluster::class::Class;
 use crate::model::demand::Part;
 use crate::model::job::WaitingJob;
 use crate::model::shape::Shape;
 use crate::model::shape_cache::ShapeIndex;
+use crate::model::wait_queue::PartId;
 use crate::place::backfill::shadow::Shadow;
 use common::id::JobKey;
 use common::resource::Resources;
 use common::unit::GpuMilli;
+use std::sync::Arc;
 
 impl RoundState<'_> {
     /// The job with a planned start that a job of this shape would delay on any of these nodes, the
@@ -18,7 +21,8 @@ impl RoundState<'_> {
     /// A job that ends after the planned start needs nodes that the planned job does not count on,
     /// that hold both, or that the planned job can spare.
     pub(super) fn delays(
-        &self,
+        &mut self,
+        id: PartId,
         job: &WaitingJob,
         index: ShapeIndex,
         nodes: &[NodeIndex],
@@ -27,17 +31,50 @@ impl RoundState<'_> {
         let shape = self.shapes.get(index);
         let needs = shape.nodes()?.0 as usize;
         let part = shape.demand.even_part(shape.nodes()?, 0);
-        let shadows = self.shadows.iter().map(|(_, shadow)| shadow);
-        let mut later = shadows.filter(|shadow| ends > shadow.at);
-        let delayed = later.find(|shadow| {
-            let Some((kept, spare)) = shadow.part_and_spare() else { return false };
-            let is_safe = |at: &&NodeIndex| {
-                !shadow.counts_on(**at) || self.holds_both(**at, (shape, part), (shadow, kept))
-            };
-            let enough = needs.saturating_sub(spare);
-            nodes.iter().filter(is_safe).take(enough).count() < enough
-        });
-        delayed.map(|shadow| shadow.key)
+        (0..self.shadows.len()).find_map(|which| {
+            let shadow = &self.shadows[which].1;
+            let (kept, spare) = shadow.part_and_spare().filter(|_| ends > shadow.at)?;
+            let safe = self.safe(id, which, (index, part, kept), nodes);
+            (safe < needs.saturating_sub(spare)).then_some(self.shadows[which].1.key)
+        })
+    }
+
+    /// How many of these nodes, which are all that hold this part, the shadow does not count on, or
+    /// hold both. Kept until the next decision unless bookings matter as well.
+    fn safe(
+        &mut self,
+        id: PartId,
+        which: usize,
+        (index, part, kept): (ShapeIndex, Part, Part),
+        nodes: &[NodeIndex],
+    ) -> usize {
+        let known = self.found_full.holding.get(&id).map_or(&[][..], |holding| &holding.safe);
+        let is_plain = self.bookings.is_empty();
+        if let Some((_, safe)) = known.iter().find(|(at, _)| *at == which).filter(|_| is_plain) {
+            return *safe;
+        }
+        let (shape, shadow) = (self.shapes.get(index), &self.shadows[which].1);
+        // Idle nodes of a class are alike.
+        let mut of_idle: Vec<(&Arc<Class>, bool)> = Vec::new();
+        let mut holds_both = |at: NodeIndex| {
+            let class = &self.trial.cluster.node(at).class;
+            let is_idle = is_plain && self.trial.free(at).is_idle();
+            let known = of_idle.iter().filter(|_| is_idle).find(|(of, _)| Arc::ptr_eq(of, class));
+            if let Some((_, both)) = known {
+                return *both;
+            }
+            let both = self.holds_both(at, (shape, part), (shadow, kept));
+            if is_idle {
+                of_idle.push((class, both));
+            }
+            both
+        };
+        let is_safe = |at: &&NodeIndex| !shadow.counts_on(**at) || holds_both(**at);
+        let safe = nodes.iter().filter(is_safe).count();
+        if let Some(holding) = self.found_full.holding.get_mut(&id).filter(|_| is_plain) {
+            holding.safe.push((which, safe));
+        }
+        safe
     }
 
     /// Whether a node may have room for both parts at the planned start, by their sums.

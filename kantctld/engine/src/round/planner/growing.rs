@@ -31,7 +31,7 @@ use common::id::JobKey;
 use common::policy::queue::Queue;
 use common::resource::{Request, Share};
 use common::time::{Span, Time};
-use common::unit::{Cpus, Nodes, Tasks};
+use common::unit::{Nodes, Tasks};
 use std::sync::Arc;
 
 /// A job that ends sooner does not grow: its programs would hardly have started on a new node.
@@ -143,8 +143,7 @@ impl<'a> RoundState<'a> {
     fn takes_more(&mut self, grower: &Grower<'_>, (at, share): &(NodeIndex, Share)) -> bool {
         let (job, at) = (grower.job, *at);
         let checkpoint = self.trial.checkpoint();
-        let mut holder = Holder::new(job, share);
-        holder.cpus = Cpus(share.cpus.len());
+        let holder = Holder::new(job, &Arc::from([share.clone()]), 0);
         self.trial.take(at, Arc::new(holder));
         let is_free = self.hurt(&[at], grower.ends).is_empty();
         let shares = std::slice::from_ref(share);

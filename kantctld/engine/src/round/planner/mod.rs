@@ -16,6 +16,7 @@ mod het_placement;
 mod leaving;
 mod moving;
 mod preempting;
+mod ready;
 mod reserve;
 mod settle;
 mod sooner;
@@ -30,7 +31,7 @@ use crate::model::queues::Queues;
 use crate::model::shape::Placing;
 use crate::model::shape::Shape;
 use crate::model::shape_cache::{RoomIndex, ShapeCache, ShapeIndex};
-use crate::model::snapshot::{Full, PlannedStart, Snapshot};
+use crate::model::snapshot::{PlannedStart, Snapshot};
 use crate::model::usage_accounting::{Claim, QuotaStatus, UsageAccounting};
 use crate::model::wait_queue::KindId;
 use crate::model::yardstick::Yardsticks;
@@ -47,6 +48,7 @@ use common::id::{JobKey, QueueName};
 use common::policy::Placement;
 use common::reason::WaitReason;
 use common::time::{Span, Time};
+use full::FoundFull;
 use future_claim::FutureClaim;
 pub(crate) use het_placement::Component;
 pub(crate) use leaving::Victim;
@@ -115,8 +117,8 @@ pub(crate) struct RoundState<'a> {
     pub decisions: Vec<Decision>,
     pub next_look: Option<Time>,
     searches: Searches,
-    /// Kinds that have no room, even without what is kept for others.
-    kinds_full: Full,
+    /// What this round found of full nodes, for other kinds and for later rounds.
+    found_full: FoundFull,
     /// The quota that promised jobs will need.
     future_claims: Vec<FutureClaim>,
     /// The claims of jobs that start in this round, and when they end.
@@ -159,7 +161,7 @@ impl<'a> RoundState<'a> {
             decisions: Vec::new(),
             next_look: None,
             searches: Searches::new(snapshot, now),
-            kinds_full: Full::default(),
+            found_full: FoundFull::default(),
             future_claims: Vec::new(),
             started: Vec::new(),
             priced: BTreeMap::new(),
@@ -269,10 +271,10 @@ impl<'a> RoundState<'a> {
             self.look_again(Some(self.now + DROPPED_LOOK));
         }
         Round {
+            full: self.what_is_full(),
             decisions: self.decisions,
             planned_starts: self.planned_starts,
             resume_cursor,
-            full: self.kinds_full,
             searches: Cost(self.trial.searched.get()),
             waits,
             next_look: self.next_look,

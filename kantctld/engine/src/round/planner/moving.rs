@@ -10,7 +10,7 @@
 use super::RoundState;
 use super::preempting::Awaiting;
 use crate::model::cluster::NodeIndex;
-use crate::model::cluster::node::{Holder, NEVER};
+use crate::model::cluster::node::NEVER;
 use crate::model::decision::Decision;
 use crate::model::job::{RunningJob, WaitingJob};
 use crate::model::shape::Shape;
@@ -21,7 +21,6 @@ use crate::place::fit::gang::Layout;
 use crate::place::placing::Placed;
 use common::id::{JobKey, NodeName};
 use common::job::PreemptReason;
-use common::unit::Cpus;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -166,7 +165,7 @@ impl<'a> RoundState<'a> {
         let shape = self.shapes.get(index).fewest().into_owned();
         let fence = self.fence(nodes);
         let (layout, placed) = self.find(job, &shape, &fence)?;
-        let shares = placed.shares.iter().map(|(_, share)| share);
+        let shares = placed.shares.iter();
         let claim = crate::model::claims::of_start(job, shares, self.trial.cluster, accounting);
         accounting.check_limits(&claim, job.time_limit, self.now).ok()?;
         accounting.admit(&claim).ok()?;
@@ -176,18 +175,8 @@ impl<'a> RoundState<'a> {
     }
 
     pub(crate) fn hold(&mut self, job: &WaitingJob, placed: &Placed) {
-        let group: Option<Arc<str>> =
-            job.request.per_node_max.as_ref().map(|most| most.group.as_str().into());
-        for (at, share) in &placed.shares {
-            let holder = Holder {
-                key: job.key,
-                until: self.ends_by(job.time_limit),
-                share: share.clone(),
-                cpus: Cpus(share.cpus.len()),
-                whole_node: job.request.exclusive,
-                group: group.clone(),
-            };
-            self.trial.take(*at, Arc::new(holder));
+        for (at, holder) in placed.holders(job, self.ends_by(job.time_limit)) {
+            self.trial.take(at, holder);
         }
     }
 

@@ -106,7 +106,10 @@ impl<'a> RoundState<'a> {
     }
 
     /// When and where a job will have room; an elastic job with the fewest tasks.
-    fn earliest(&self, job: &WaitingJob, shape: ShapeIndex, window: Window) -> Option<Found> {
+    fn earliest(&mut self, job: &WaitingJob, shape: ShapeIndex, window: Window) -> Option<Found> {
+        if let Some(found) = self.earliest_known(job, shape, window) {
+            return found;
+        }
         let shape = self.shapes.get(shape).fewest();
         let found = shape.sides().into_iter().filter_map(|side| {
             let search = self.node_search_of(job, &shape, side, &[]);

@@ -4,7 +4,7 @@
 use super::RoundState;
 use super::start::Obstacle;
 use crate::model::cluster::NodeIndex;
-use crate::model::cluster::node::{Holder, NEVER};
+use crate::model::cluster::node::NEVER;
 use crate::model::decision::Decision;
 use crate::model::job::WaitingJob;
 use crate::model::usage_accounting::Claim;
@@ -15,7 +15,6 @@ use common::policy::Placement;
 use common::reason::WaitReason;
 use common::resource::Allocation;
 use common::time::Time;
-use common::unit::Cpus;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -48,28 +47,17 @@ impl<'a> RoundState<'a> {
     ) -> Result<Option<Vec<usize>>, Obstacle> {
         let ends = self.ends_by(job.time_limit);
         let checkpoint = self.trial.checkpoint();
-        let nodes: Vec<NodeIndex> = placed.shares.iter().map(|(at, _)| *at).collect();
-        let group: Option<Arc<str>> =
-            job.request.per_node_max.as_ref().map(|most| most.group.as_str().into());
-        for (at, share) in &placed.shares {
-            let holder = Holder {
-                key: job.key,
-                until: ends,
-                share: share.clone(),
-                cpus: Cpus(share.cpus.len()),
-                whole_node: job.request.exclusive,
-                group: group.clone(),
-            };
-            self.trial.take(*at, Arc::new(holder));
+        for (at, holder) in placed.holders(job, ends) {
+            self.trial.take(at, holder);
         }
-        let hurt = self.hurt(&nodes, ends);
-        let weighed =
-            if hurt.is_empty() { self.weigh(job, &placed, &nodes).map(Some) } else { Ok(None) };
+        let nodes = &placed.nodes;
+        let hurt = self.hurt(nodes, ends);
+        let weighed = if hurt.is_empty() { self.weigh(job, &placed).map(Some) } else { Ok(None) };
         if let (Ok(Some(_)), true) = (&weighed, for_real) {
             self.trial.keep(checkpoint);
         } else {
             self.trial.roll_back(checkpoint);
-            self.look(&nodes, ends);
+            self.look(nodes, ends);
         }
         match weighed? {
             None => Ok(Some(hurt)),
@@ -88,15 +76,14 @@ impl<'a> RoundState<'a> {
         &mut self,
         job: &WaitingJob,
         placed: &Placed,
-        nodes: &[NodeIndex],
     ) -> Result<(Claim, Allocation), Obstacle> {
-        let shares = placed.shares.iter().map(|(_, share)| share);
+        let shares = placed.shares.iter();
         let claim =
             crate::model::claims::of_start(job, shares, self.trial.cluster, &mut self.accounting);
         let limits = self.accounting.check_limits(&claim, job.time_limit, self.now);
         if let Err(reason) = limits.and_then(|()| self.admit_beside(&claim)) {
             self.priced.entry(job.key).or_insert(claim);
-            return Err(Obstacle::Refused(Box::new(reason), nodes.to_vec()));
+            return Err(Obstacle::Refused(Box::new(reason), placed.nodes.clone()));
         }
         let ends_by = job.time_limit.map(|limit| self.now + limit);
         if let Some(other) = self.broken_future_claim(job.key, &claim, self.now, ends_by) {

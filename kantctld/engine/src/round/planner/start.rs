@@ -39,7 +39,7 @@ struct Limits<'f> {
     /// The most tasks of an elastic job.
     most: Option<Tasks>,
     /// The only nodes with room.
-    among: Option<Rc<[NodeIndex]>>,
+    among: Option<Arc<[NodeIndex]>>,
     /// The kind for which later rounds need to know the nodes with room.
     kind: Option<KindId>,
 }
@@ -59,7 +59,7 @@ impl<'a> RoundState<'a> {
     /// Starts a job for which only these nodes have room, or not at all.
     pub(super) fn try_start_among(
         &mut self,
-        nodes: Rc<[NodeIndex]>,
+        nodes: Arc<[NodeIndex]>,
         job: &'a Arc<WaitingJob>,
         shape: ShapeIndex,
     ) -> Result<(), Obstacle> {

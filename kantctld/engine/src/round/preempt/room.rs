@@ -4,15 +4,13 @@
 
 use super::{Asker, Candidate};
 use crate::model::cluster::NodeIndex;
-use crate::model::cluster::node::{Holder, NEVER};
+use crate::model::cluster::node::NEVER;
 use crate::model::shape::Placing;
 use crate::model::usage_accounting::{Claim, UsageAccounting};
 use crate::place::fit::gang::{Layout, lay_out};
 use crate::place::placing::{Placed, filled_in};
 use crate::place::trial::Checkpoint;
 use crate::round::planner::RoundState;
-use common::unit::Cpus;
-use std::sync::Arc;
 
 /// The place of a job once its victims are gone.
 #[derive(Debug, Clone)]
@@ -63,7 +61,7 @@ impl<'a> Search<'_, 'a> {
         self.trials_left -= 1;
         self.state.asks.trials_left -= 1;
         let (layout, placed) = self.place()?;
-        let shares = placed.shares.iter().map(|(_, share)| share);
+        let shares = placed.shares.iter();
         let (job, cluster) = (self.asker.job, self.state.trial.cluster);
         let claim =
             crate::model::claims::of_start(job, shares, cluster, &mut self.state.accounting);
@@ -101,15 +99,10 @@ impl<'a> Search<'_, 'a> {
         }
         let (job, ends) = (self.asker.job, self.state.ends_by(self.asker.job.time_limit));
         let checkpoint = self.state.trial.checkpoint();
-        let nodes: Vec<NodeIndex> = placed.shares.iter().map(|(at, _)| *at).collect();
-        for (at, share) in &placed.shares {
-            let whole_node = job.request.exclusive;
-            let share = share.clone();
-            let (key, cpus) = (job.key, Cpus(share.cpus.len()));
-            let holder = Holder { key, until: ends, share, cpus, whole_node, group: None };
-            self.state.trial.take(*at, Arc::new(holder));
+        for (at, holder) in placed.holders(job, ends) {
+            self.state.trial.take(at, holder);
         }
-        let hurt = self.state.hurt(&nodes, ends);
+        let hurt = self.state.hurt(&placed.nodes, ends);
         let cluster = self.state.trial.cluster;
         let counts_on = |at| hurt.iter().any(|which| self.state.shadows[*which].1.counts_on(at));
         let avoid = match hurt.is_empty() {
@@ -117,7 +110,7 @@ impl<'a> Search<'_, 'a> {
             false => cluster.nodes().map(|(at, _)| counts_on(at)).collect(),
         };
         self.state.trial.roll_back(checkpoint);
-        self.looked.extend(nodes);
+        self.looked.extend(&placed.nodes);
         avoid
     }
 }

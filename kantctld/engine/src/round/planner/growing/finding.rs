@@ -59,7 +59,7 @@ impl RoundState<'_> {
                 };
                 place(&search)
             });
-            placed.and_then(|placed| placed.shares.into_iter().next())
+            placed.and_then(|placed| Some((*placed.nodes.first()?, placed.shares.first()?.clone())))
         };
         let (mut fits, mut too_many) = (1, most + 1);
         let mut found = with(most);

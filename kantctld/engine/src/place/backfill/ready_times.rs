@@ -1,0 +1,55 @@
+//! The earliest start of a job from the times at which each node will have room, which are kept from
+//! round to round.
+
+use crate::model::cluster::NodeIndex;
+use crate::model::cluster::node::NEVER;
+use crate::model::snapshot::ReadyTimes;
+use crate::place::backfill::earliest::{Earliest, Size, Window, ready};
+use crate::place::node_search::NodeSearch;
+use common::time::{Span, Time};
+
+/// The earliest time on equivalent nodes without bookings, for a job without a limit on its group.
+/// Only nodes that changed since the last time are asked.
+pub(crate) fn earliest_with(
+    search: &NodeSearch<'_>,
+    size: Size,
+    window: Window,
+    ReadyTimes(known): &mut ReadyTimes,
+) -> Option<Earliest> {
+    const NOW: Time = Time(0);
+    let (cluster, trial) = (search.cluster(), search.trial);
+    let ask = |at: NodeIndex| {
+        trial.asked.set(trial.asked.get() + 1);
+        let mut first = NEVER;
+        ready(search, at, size.part, Span(0), None, |from, _| {
+            first = if from <= search.now { NOW } else { from };
+        });
+        first
+    };
+    let allows_all = search.shape.may_have_all() && cluster.unusable_count() == 0;
+    known.resize(cluster.len(), (0, NEVER));
+    let times = (0..).map(NodeIndex).zip(known).map(|(at, (version, time))| {
+        let is_changed = trial.version_of(at) > 0;
+        if !is_changed && *version != cluster.version_of(at) {
+            (*version, *time) = (cluster.version_of(at), ask(at));
+        }
+        let time = if is_changed { ask(at) } else { *time };
+        match time {
+            NEVER => NEVER,
+            _ if !(allows_all || search.allows(at)) => NEVER,
+            NOW => search.now.max(window.after),
+            // A job past its time limit is gone soon, but not yet.
+            time => time.max(search.now + Span(1)).max(window.after),
+        }
+    });
+    let times: Vec<Time> = times.collect();
+    let mut sorted: Vec<Time> = times.iter().copied().filter(|time| *time < NEVER).collect();
+    let last = (size.need as usize).checked_sub(1).filter(|last| *last < sorted.len())?;
+    let at = *sorted.select_nth_unstable(last).1;
+    if window.by.is_some_and(|by| at > by) {
+        return None;
+    }
+    let is_ready = |(node, time): (NodeIndex, &Time)| (*time <= at).then_some(node);
+    let nodes = (0..).map(NodeIndex).zip(&times).filter_map(is_ready).collect();
+    Some(Earliest { at, nodes })
+}
