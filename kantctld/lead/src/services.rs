@@ -11,11 +11,11 @@ mod routes;
 mod view;
 
 pub use autoscaler::{Autoscaler, DECIDE_EVERY};
-pub use converge::{Plan, ReplicaNow, converge};
+pub use converge::{Plan, ReplicaNow, Reports, converge};
 pub use endpoints::{EndpointNow, endpoints};
 pub use explain::explain;
 pub use readiness::{REPORTS_MAX, Readiness, Reported};
-pub use routes::{Routes, routes};
+pub use routes::routes;
 pub use view::{Names, service_view};
 
 use common::job::Phase;
@@ -31,9 +31,11 @@ pub const LOOK_PERIOD: Span = Span::from_seconds(10);
 #[must_use]
 pub fn look(state: &State, readiness: &Readiness, now: Time) -> Plan {
     let mut all = Plan::default();
+    let has_routes = readiness.has_routes(state, now);
     for service in state.services() {
         let replicas: Vec<ReplicaNow> = replicas(state, service, readiness);
-        all.merge(converge(service, &replicas, readiness.begun_at(), now));
+        let reports = Reports { since: readiness.begun_at(), has_routes };
+        all.merge(converge(service, &replicas, reports, now));
     }
     all
 }

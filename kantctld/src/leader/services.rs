@@ -5,7 +5,7 @@ use crate::core::Core;
 use common::autoscale::LocalTime;
 use common::time::Time;
 use futures_util::future::join_all;
-use lead::services::{self, DECIDE_EVERY, LOOK_PERIOD, REPORTS_MAX};
+use lead::services::{self, DECIDE_EVERY, LOOK_PERIOD};
 use state::Command;
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
@@ -29,7 +29,6 @@ pub fn begin(core: &Core) {
 
 /// Runs for one term; ends when dropped.
 pub async fn run(core: &Core) -> Infallible {
-    let (begun, reports_max) = (Instant::now(), Duration::from_millis(REPORTS_MAX.0));
     let mut decided_at = None;
     loop {
         let now = core.now();
@@ -38,14 +37,12 @@ pub async fn run(core: &Core) -> Infallible {
             let state = core.state.read();
             let mut readiness = core.readiness.write();
             readiness.prune(&state);
-            (services::look(&state, &readiness, now), services::routes(&state, &readiness))
+            (services::look(&state, &readiness, now), services::routes(&state, &readiness, now))
         };
-        // Until the nodes have reported to a new leader, routers go on with what they have.
-        let is_known = routes.is_complete || begun.elapsed() >= reports_max;
         core.routes.send_if_modified(|before| {
-            let is_news = is_known && before.as_ref() != Some(&routes.orders);
+            let is_news = routes.is_some() && *before != routes;
             if is_news {
-                *before = Some(routes.orders);
+                *before = routes;
             }
             is_news
         });

@@ -6,7 +6,8 @@
 //! revision is stopped only while enough others remain.
 //!
 //! Which replicas are ready is known from the reports of nodes, which a new leader does not have
-//! yet. Until they are there, it stops no replica that runs; later, one whose node is not in
+//! yet. Until they are there, also those on other services in the table of routers, it stops no
+//! replica that runs; later, one whose node is not in
 //! contact is neither counted as ready nor stopped for not being so.
 
 mod role;
@@ -86,18 +87,33 @@ impl Plan {
     }
 }
 
-/// The next step of a service, from its unfinished replicas, about which nodes have reported since
-/// `since`.
+/// The reports that this leader has of nodes.
+#[derive(Debug, Clone, Copy)]
+pub struct Reports {
+    /// Since when nodes report.
+    pub since: Time,
+    /// Routers get tables. Before, they go on with that of the last leader, so a replica that
+    /// stopped would still get requests.
+    pub has_routes: bool,
+}
+
+/// The next step of a service, from its unfinished replicas.
 #[must_use]
-pub fn converge(service: &Service, replicas: &[ReplicaNow], since: Time, now: Time) -> Plan {
+pub fn converge(service: &Service, replicas: &[ReplicaNow], reports: Reports, now: Time) -> Plan {
     let mut plan = Plan::default();
+    let Reports { since, has_routes } = reports;
+    let reports_by = since + REPORTS_MAX;
+    let may_stop = has_routes || service.spec().is_none_or(|spec| spec.port.is_none());
     if service.is_stopping {
-        stop_all(service, replicas, &mut plan);
+        match may_stop || replicas.is_empty() {
+            true => stop_all(service, replicas, &mut plan),
+            false => plan.look_again(reports_by),
+        }
         return plan;
     }
     let Some(spec) = service.spec() else { return plan };
-    let reports_by = since + REPORTS_MAX;
-    let is_known = now >= reports_by || !replicas.iter().any(ReplicaNow::is_unknown);
+    let are_reported = may_stop && !replicas.iter().any(ReplicaNow::is_unknown);
+    let is_known = now >= reports_by || are_reported;
     for role in &spec.roles {
         Step { service, spec, role, is_known, now }.run(replicas, &mut plan);
     }

@@ -5,6 +5,7 @@ use common::id::{AttemptId, NodeName, ServiceName};
 use common::job::{Phase, ReplicaHealth, ReplicaStatus};
 use common::time::{Span, Time};
 use state::State;
+use state::service::Service;
 use std::collections::BTreeMap;
 
 /// How long a new leader waits for the reports of all nodes.
@@ -68,7 +69,21 @@ impl Readiness {
     /// to send one. Before, the list of those that are ready would be too short.
     #[must_use]
     pub fn is_complete(&self, state: &State, service: &ServiceName, now: Time) -> bool {
-        now.since(self.begun_at) >= REPORTS_MAX || self.has_all(state, service)
+        self.had_time(now) || self.has_all(state, service)
+    }
+
+    /// Whether routers can get a table, which lists all services: there is a report on each replica
+    /// that runs of those with a port, or nodes have had the time to send one. Before, routers go
+    /// on with the table of the last leader.
+    #[must_use]
+    pub fn has_routes(&self, state: &State, now: Time) -> bool {
+        let has_port = |service: &&Service| service.spec().is_some_and(|spec| spec.port.is_some());
+        let mut with_port = state.services().filter(has_port);
+        self.had_time(now) || with_port.all(|service| self.has_all(state, &service.name))
+    }
+
+    fn had_time(&self, now: Time) -> bool {
+        now.since(self.begun_at) >= REPORTS_MAX
     }
 
     /// Whether there is a report on each replica of a service that runs.

@@ -4,24 +4,17 @@ use super::endpoints::{EndpointNow, endpoints};
 use super::readiness::Readiness;
 use common::job::ReplicaHealth;
 use common::service::table::EndpointState;
+use common::time::Time;
 use common::wire::node::{EndpointOrder, RouteOrder};
 use state::State;
 use state::service::Service;
 
-/// What routers serve now.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Routes {
-    pub orders: Vec<RouteOrder>,
-    /// There is a report on every replica that runs.
-    pub is_complete: bool,
-}
-
+/// What routers serve now; `None` if nodes have not reported enough for a table, so that routers go
+/// on with the one they have.
 #[must_use]
-pub fn routes(state: &State, readiness: &Readiness) -> Routes {
+pub fn routes(state: &State, readiness: &Readiness, now: Time) -> Option<Vec<RouteOrder>> {
     let orders = state.services().filter_map(|service| route(state, service, readiness));
-    let mut with_port = state.services().filter(|one| one.spec().is_some_and(|s| s.port.is_some()));
-    let is_complete = with_port.all(|service| readiness.has_all(state, &service.name));
-    Routes { orders: orders.collect(), is_complete }
+    readiness.has_routes(state, now).then(|| orders.collect())
 }
 
 fn route(state: &State, service: &Service, readiness: &Readiness) -> Option<RouteOrder> {

@@ -12,7 +12,7 @@ use common::job::ReplicaStatus;
 use common::service::load::RouterLoad;
 use common::time::Time;
 use common::wire::node::{RouteOrder, ToNode};
-use lead::services::{Autoscaler, DECIDE_EVERY, LOOK_PERIOD, REPORTS_MAX, Readiness};
+use lead::services::{Autoscaler, DECIDE_EVERY, LOOK_PERIOD, Readiness};
 use state::service::Service;
 use state::{Command, Event, State};
 use std::cell::RefCell;
@@ -34,7 +34,6 @@ pub(super) struct Services {
     reports: Vec<(NodeName, Report)>,
     /// The last table for routers; `None` until replicas have been reported.
     table: Option<Vec<RouteOrder>>,
-    begun_ms: u64,
     has_begun: bool,
     decided_ms: Option<u64>,
     /// Commands without a result.
@@ -63,7 +62,6 @@ impl Services {
             autoscaler: Autoscaler::default(),
             reports: Vec::new(),
             table: None,
-            begun_ms: now_ms,
             has_begun: false,
             decided_ms: None,
             open: 0,
@@ -154,9 +152,8 @@ impl Lead {
             _ => {}
         }
         let mut plan = lead::services::look(state, &services.readiness, now);
-        let routes = lead::services::routes(state, &services.readiness);
-        if routes.is_complete || now_ms >= services.begun_ms.saturating_add(REPORTS_MAX.0) {
-            self.publish(state, routes.orders, requests);
+        if let Some(orders) = lead::services::routes(state, &services.readiness, now) {
+            self.publish(state, orders, requests);
         }
         self.spoil(state, &mut plan.commands);
         plan.commands.extend(scaled);

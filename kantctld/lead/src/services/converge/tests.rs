@@ -3,7 +3,7 @@
 
 mod knowledge;
 
-use super::super::{Readiness, look, replicas};
+use super::super::{Readiness, look, replicas, routes};
 use super::*;
 use common::id::{AttemptId, Ordinal, ServiceName};
 use common::job::{EndCause, Probe, ProbeAction, ReplicaHealth, ReplicaStatus};

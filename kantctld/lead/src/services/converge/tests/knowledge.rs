@@ -60,6 +60,51 @@ fn a_new_leader_stops_no_replica_before_nodes_have_reported() {
     assert_eq!(world.stops(), [StopReason::Replaced]);
 }
 
+/// A service with a port, all of whose replicas have reported to a new leader, but not that of
+/// another service with a port, so that routers still have the table of the last leader.
+fn without_a_table() -> (World, Vec<ReplicaStatus>) {
+    let mut world = World::new();
+    let deploy = |name, port| testkit::deployment(name, "#!/bin/sh\n", |spec| spec.port = port);
+    world.house.apply(Command::DeployService(Box::new(deploy("other", Some(8001)))));
+    world.ticks(1);
+    let other = world.house.state.jobs().next().unwrap();
+    let key = other.key(*other.elements.first_key_value().unwrap().0);
+    world.begin(key);
+    let id = world.house.element(key).attempt_id(key);
+    let health = ReplicaHealth::Ready;
+    let status = ReplicaStatus { id, health, ports: Vec::new(), why: None };
+    let with_port = |spec: &mut ServiceSpec| {
+        three_replicas(spec);
+        spec.port = Some(8000);
+    };
+    world.house.apply(deployment("a", with_port));
+    world.ticks(20);
+    world.fail_over();
+    world.report(0, ReplicaHealth::Ready);
+    world.report(1, ReplicaHealth::Ready);
+    world.report(2, ReplicaHealth::NotReady);
+    world.house.apply(deployment("b", with_port));
+    (world, vec![status])
+}
+
+#[test]
+fn no_replica_stops_while_routers_go_on_with_the_table_of_the_last_leader() {
+    let (mut world, missing) = without_a_table();
+    let table = |world: &World| routes(&world.house.state, &world.readiness, world.house.now);
+    assert_eq!((world.stops(), table(&world)), (Vec::new(), None));
+    assert_eq!(world.starts(), 1, "the update begins nevertheless");
+    world.readiness.report(&name("n"), missing, world.house.now);
+    assert_eq!(world.stops(), [StopReason::Replaced]);
+    assert!(table(&world).is_some());
+
+    let (mut world, _) = without_a_table();
+    world.act(ServiceAction::Stop);
+    assert_eq!(world.stops(), []);
+    world.house.wait(REPORTS_MAX.seconds());
+    assert_eq!(world.stops(), [StopReason::ServiceStopped; 3]);
+    assert!(table(&world).is_some());
+}
+
 #[test]
 fn replicas_that_have_just_become_ready_are_not_replaced_all_at_once() {
     let mut world = World::new();
