@@ -19,8 +19,8 @@ pub(super) struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    /// What a gang avoids so that its nodes are near to each other: all nodes that are not under one
-    /// switch. Empty: nothing.
+    /// What a gang avoids so that its nodes are near to each other: all nodes that are not under
+    /// one switch. Empty: nothing.
     pub fn fences(&self, cluster: &ClusterIndex) -> Vec<Vec<bool>> {
         let Some(near) = self.near else { return vec![Vec::new()] };
         let switches = cluster.switches();

@@ -69,7 +69,8 @@ proptest! {
             let part = shape.demand.even_parts(common::unit::Nodes(1))[0];
             let takes = state.node_search_of(&other, &shape, side, &[]).takes(at, part);
             let (from, to) = (minute(*from), minute(from + minutes));
-            state.bookings.add(at, Booking { from, to, takes, gpus: 0, kept_for: For::Job(key(job)) });
+            let kept_for = For::Job(key(job));
+            state.bookings.add(at, Booking { from, to, takes, gpus: 0, kept_for });
         }
         let request = asks(asked);
         let shape =
