@@ -12,8 +12,8 @@
 //! `planner` has the state of a round and takes each job through steps 2 to 6; quotas and limits
 //! (step 2) are counted in `model::usage_accounting`.
 //!
-//! With fair sharing (`fair_sharing`), `fair_share` decides the order of step 1 and replaces steps 5
-//! and 6, on the same state.
+//! With fair sharing (`fair_sharing`), `fair_share` decides the order of step 1 and replaces steps
+//! 5 and 6, on the same state.
 //!
 //! A round's work is bounded. The bounds count trials, not seconds, so a saved snapshot gives the
 //! same round on any machine.

@@ -40,8 +40,8 @@ fn a_useless_canary_is_stopped_before_a_replica_that_may_be_ready() {
     content(3842..3843, "all");
 }
 
-/// In this seed, an update begins under a new leader that has all reports on its service, but not on
-/// another one. It once stopped replicas that routers still listed as ready.
+/// In this seed, an update begins under a new leader that has all reports on its service, but not
+/// on another one. It once stopped replicas that routers still listed as ready.
 #[test]
 fn no_replica_is_terminated_while_routers_have_the_table_of_the_last_leader() {
     content(14_640..14_641, "all");

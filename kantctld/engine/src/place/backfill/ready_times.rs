@@ -1,5 +1,7 @@
-//! The earliest start of a job from the times at which each node will have room, which are kept from
-//! round to round.
+//! The earliest start of a job from the times at which each node will have room, which are kept
+//! from round to round.
+//!
+//! Source: ours; it finds the same start as [`super::earliest`], which asks every node.
 
 use crate::model::cluster::NodeIndex;
 use crate::model::cluster::node::NEVER;

@@ -54,7 +54,7 @@ impl RoundState<'_> {
             return *safe;
         }
         let (shape, shadow) = (self.shapes.get(index), &self.shadows[which].1);
-        // Idle nodes of a class are alike.
+        // Idle nodes of a class are equivalent.
         let mut of_idle: Vec<(&Arc<Class>, bool)> = Vec::new();
         let mut holds_both = |at: NodeIndex| {
             let class = &self.trial.cluster.node(at).class;

@@ -116,7 +116,7 @@ impl<'a> RoundState<'a> {
 
     /// Notes which GPUs are kept for a job, on nodes where GPUs are shared.
     pub(super) fn name_gpus(&mut self, key: JobKey, placed: &Placed) {
-        for (at, share) in &placed.shares {
+        for (at, share) in placed.nodes.iter().zip(&*placed.shares) {
             let class = &self.trial.cluster.node(*at).class;
             let positions = share.gpus.iter().filter_map(|gpu| class.position(*gpu));
             let gpus = positions.fold(0, |gpus: u128, at| gpus | 1 << at);
