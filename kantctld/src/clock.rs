@@ -28,9 +28,17 @@ impl SteadyClock {
         (self.wall)()
     }
 
-    /// The cluster time; never goes back while this controller leads.
+    /// The cluster time, as far as it is known; never goes back while this controller leads.
     #[must_use]
     pub fn now(&self) -> Time {
+        let reading = Reading { wall: self.wall(), uptime: uptime() };
+        let expected = self.clock.lock().expected(reading);
+        expected.unwrap_or_else(|| self.stamp())
+    }
+
+    /// The cluster time for a command of this controller, which leads.
+    #[must_use]
+    pub fn stamp(&self) -> Time {
         let mut clock = self.clock.lock();
         let (wall, did_doubt) = (self.wall(), clock.doubts());
         let now = clock.now(Reading { wall, uptime: uptime() });
@@ -88,7 +96,7 @@ mod tests {
     fn behind_the_log_time_still_passes() {
         let clock = SteadyClock::new(|| Time(1000));
         clock.not_before(Time(5_000_000));
-        let first = clock.now();
+        let first = clock.stamp();
         assert!(first >= Time(5_000_000));
         let deadline = Instant::now() + Duration::from_secs(10);
         while clock.now() <= first {
@@ -107,7 +115,7 @@ mod tests {
     fn a_wall_clock_that_leaps_an_hour_ahead_and_back_moves_nothing() {
         static AHEAD: AtomicU64 = AtomicU64::new(0);
         let clock = SteadyClock::new(|| wall_clock() + Span(AHEAD.load(Ordering::SeqCst)));
-        let before = clock.now();
+        let before = clock.stamp();
         AHEAD.store(3_600_000, Ordering::SeqCst);
         let leapt = clock.now();
         AHEAD.store(0, Ordering::SeqCst);

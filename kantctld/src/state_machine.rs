@@ -83,7 +83,7 @@ impl Machine for StateMachine {
 
     fn pack(&mut self, commands: Vec<Command>) -> Vec<u8> {
         self.clock.not_before(self.state.read().now());
-        let at = self.clock.now();
+        let at = self.clock.stamp();
         let batch: Vec<_> = commands.into_iter().map(|command| Stamped { at, command }).collect();
         let mut bytes = vec![ENTRY_FORMAT];
         rmp_serde::encode::write_named(&mut bytes, &batch)

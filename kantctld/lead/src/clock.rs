@@ -91,6 +91,13 @@ impl ClusterClock {
         next
     }
 
+    /// The time to show before the first result of [`Self::now`], which it leaves open: by then,
+    /// more of the other controllers may have been heard. `None`: cluster time is known.
+    #[must_use]
+    pub fn expected(&self, reading: Reading) -> Option<Time> {
+        self.is_new.then(|| self.first(reading).max(self.floor))
+    }
+
     /// Notes a stamp in the log.
     pub fn not_before(&mut self, stamp: Time) {
         self.floor = self.floor.max(stamp);

@@ -122,6 +122,9 @@ fn a_service_keeps_its_replicas_over_failures_updates_and_the_death_of_both_daem
 fn a_replica_that_is_not_live_is_replaced_and_says_why() -> anyhow::Result<()> {
     let (_cluster, kantctl) = cluster()?;
     change(&kantctl, "period = \"1s\", failures = 5", "period = \"200ms\", failures = 2")?;
+    // It counts once the program listens, which takes its time on a busy machine.
+    let startup = "startup = { http = \"/health\", period = \"200ms\" }\nliveness";
+    change(&kantctl, "liveness", startup)?;
     kantctl.ok(&["service", "deploy", "serve.toml", "--wait"])?;
     let first = ready(&kantctl, 1, 1)?;
     kantctl.touch("broken")?;

@@ -17,7 +17,7 @@ use common::reason::What;
 use common::time::Time;
 use common::unit::Gpus;
 use common::wire::api::{Lender, ShareOf, ShareView};
-use lending::{Debt, Stand, debts};
+use lending::{Debt, Holding, debts};
 use std::collections::BTreeSet;
 
 mod lending;
@@ -31,7 +31,7 @@ struct Column<'a> {
 
 /// The standing of all queues, as a round at `now` would compute it. Each queue follows its parent.
 /// Fair shares are left out where fair sharing is off. If the snapshot is not settled, a settled
-/// copy is used. Costs as much as a plan of a fair-sharing round.
+/// copy is used. Costs as much as the accounts of a round.
 ///
 /// ```
 /// let standings = engine::standings(&engine::Snapshot::default(), common::time::Time(0));
@@ -49,7 +49,7 @@ pub fn standings(snapshot: &Snapshot, now: Time) -> Vec<ShareView> {
     // Only parents matter here; the bounds are those of the view.
     let none = Kinds::new();
     let tree = Tree::new(terms(queues, &none));
-    let mut desk = RoundState::new(snapshot, now);
+    let mut state = RoundState::new(snapshot, now);
     let columns = columns(policy, &snapshot.capacity);
     let mut all: Vec<Vec<ShareOf>> = queues
         .iter()
@@ -58,11 +58,11 @@ pub fn standings(snapshot: &Snapshot, now: Time) -> Vec<ShareView> {
             columns.iter().map(|one| said(*one, owed, most)).collect()
         })
         .collect();
-    tally(&mut desk, &tree, &columns, &mut all);
+    tally(&mut state, &tree, &columns, &mut all);
     let mut capacity: Vec<u64> =
         columns.iter().map(|one| one.of(&snapshot.capacity).unwrap_or(0)).collect();
     if policy.fair_sharing {
-        let accounts = Accounts::of(&mut desk);
+        let accounts = Accounts::of(&mut state);
         for (column, capacity) in columns.iter().zip(&mut capacity) {
             if let Some(resource) = column.resource() {
                 *capacity = amount(accounts.total.of(resource));
@@ -112,11 +112,11 @@ impl Column<'_> {
         }
     }
 
-    fn of_claim(&self, claim: &Claim, books: &UsageAccounting) -> u64 {
+    fn of_claim(&self, claim: &Claim, accounting: &UsageAccounting) -> u64 {
         match (self.what, self.kind) {
             (What::Gpus, Some(kind)) => {
                 let known = |index| claim.kinds().iter().find(|(kind, _)| *kind == index);
-                books.kind(kind).and_then(known).map_or(0, |(_, milli)| *milli)
+                accounting.kind(kind).and_then(known).map_or(0, |(_, milli)| *milli)
             }
             (What::Gpus, None) => claim.gpu_milli(),
             (What::Cpus, _) => u64::from(claim.cpus.0) * 1000,
@@ -162,17 +162,24 @@ fn said(column: Column<'_>, owed: &Amounts, most: &Amounts) -> ShareOf {
 }
 
 /// What jobs hold and wait for, as quotas count it.
-fn tally(desk: &mut RoundState<'_>, tree: &Tree, columns: &[Column<'_>], all: &mut [Vec<ShareOf>]) {
-    let snapshot = desk.snapshot;
+fn tally(
+    state: &mut RoundState<'_>,
+    tree: &Tree,
+    columns: &[Column<'_>],
+    all: &mut [Vec<ShareOf>],
+) {
+    let snapshot = state.snapshot;
     let queues = &snapshot.policy.queues;
-    let mut add =
-        |claim: &Claim, at: usize, books: &UsageAccounting, change: &dyn Fn(&mut ShareOf, u64)| {
-            for at in tree.path(QueueAt(at)) {
-                for (column, share) in columns.iter().zip(&mut all[at.0]) {
-                    change(share, column.of_claim(claim, books));
-                }
+    let mut add = |claim: &Claim,
+                   at: usize,
+                   accounting: &UsageAccounting,
+                   change: &dyn Fn(&mut ShareOf, u64)| {
+        for at in tree.path(QueueAt(at)) {
+            for (column, share) in columns.iter().zip(&mut all[at.0]) {
+                change(share, column.of_claim(claim, accounting));
             }
-        };
+        }
+    };
     for job in snapshot.all_running() {
         let at = queues.iter().position(|queue| queue.name == job.queue);
         let Some((claim, at)) = snapshot.claim_of(job.key).zip(at) else { continue };
@@ -183,11 +190,11 @@ fn tally(desk: &mut RoundState<'_>, tree: &Tree, columns: &[Column<'_>], all: &m
     }
     for job in snapshot.all_waiting().filter(|job| snapshot.class_of(job.key).is_some()) {
         let Some(at) = queues.iter().position(|queue| queue.name == job.queue) else { continue };
-        let shape = desk.shape_for(&queues[at], job);
+        let shape = state.shape_for(&queues[at], job);
         let (account, qos) = (job.account.as_ref(), job.qos.as_ref());
-        let party = desk.accounting.known_principal(&job.queue, job.owner, account, qos);
-        let claim = of_asking(desk.shapes.get(shape), party, &desk.accounting);
-        add(&claim, at, &desk.accounting, &|share, amount| share.waiting += amount);
+        let principal = state.accounting.known_principal(&job.queue, job.owner, account, qos);
+        let claim = of_asking(state.shapes.get(shape), principal, &state.accounting);
+        add(&claim, at, &state.accounting, &|share, amount| share.waiting += amount);
     }
 }
 
@@ -232,14 +239,14 @@ fn lend(
     all: &mut [Vec<ShareOf>],
 ) {
     let place = |at: QueueAt| order.iter().position(|one| *one == at);
-    let stand = |at: &QueueAt| Stand {
+    let holding = |at: &QueueAt| Holding {
         above: tree.path(*at).get(1).and_then(|above| place(*above)),
         quota: all[at.0][column].quota,
         held: all[at.0][column].held,
         lends: policy.queues[at.0].quota.mode == QuotaMode::Shared,
     };
-    let stands: Vec<Stand> = order.iter().map(stand).collect();
-    for (at, Debt { borrowed, from, lent }) in order.iter().zip(debts(capacity, &stands)) {
+    let holdings: Vec<Holding> = order.iter().map(holding).collect();
+    for (at, Debt { borrowed, from, lent }) in order.iter().zip(debts(capacity, &holdings)) {
         let share = &mut all[at.0][column];
         (share.borrowed, share.lent) = (borrowed, lent);
         let name = |at: usize| policy.queues[order[at].0].name.clone();

@@ -91,7 +91,7 @@ fn share(search: &NodeSearch<'_>, at: NodeIndex, part: Part) -> Share {
         } else {
             gpu_milli = Some(takes.milli);
             let mut chosen = match search.placement {
-                Placement::Fgd => fgd::best_gpus(search, at, takes),
+                Placement::Fgd => fgd::best_gpus(search, at, free, takes),
                 Placement::First => free.first_with(class, request, takes),
                 Placement::Spread => free.emptiest(class, request, takes),
                 _ => free.tightest(class, request, takes),

@@ -69,6 +69,20 @@ impl Host {
 }
 
 #[test]
+fn a_time_that_is_only_shown_leaves_the_first_result_open() {
+    let mut host = Host::starts(30_000);
+    let reading = Reading { wall: host.wall(), uptime: host.uptime };
+    assert_eq!(host.clock.expected(reading), Some(host.wall()));
+    host.uptime = Span(2_000);
+    for from in [OTHER, THIRD] {
+        host.clock.hear(from, host.truth(), host.uptime);
+    }
+    assert_eq!(host.now(), host.truth(), "as most clocks show");
+    let reading = Reading { wall: host.wall(), uptime: host.uptime };
+    assert_eq!(host.clock.expected(reading), None);
+}
+
+#[test]
 fn a_leap_between_the_start_and_the_first_result_is_not_believed() {
     // A follower reads no cluster time before it leads.
     let mut host = Host::starts(0);

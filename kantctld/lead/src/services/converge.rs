@@ -103,7 +103,8 @@ pub fn converge(service: &Service, replicas: &[ReplicaNow], reports: Reports, no
     let mut plan = Plan::default();
     let Reports { since, has_routes } = reports;
     let reports_by = since + REPORTS_MAX;
-    let may_stop = has_routes || service.spec().is_none_or(|spec| spec.port.is_none());
+    // An earlier revision may have had a port, so this one does not decide.
+    let may_stop = has_routes;
     if service.is_stopping {
         match may_stop || replicas.is_empty() {
             true => stop_all(service, replicas, &mut plan),

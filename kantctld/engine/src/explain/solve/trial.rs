@@ -8,7 +8,7 @@ use crate::check;
 use crate::model::decision::Decision;
 use crate::model::job::{RunningJob, WaitingJob};
 use crate::model::snapshot::Snapshot;
-use crate::round::planner::{Mover, RoundState};
+use crate::round::planner::{Component, Mover, RoundState};
 use crate::round::round_result::Round;
 use common::id::NodeName;
 use common::job::PreemptReason;
@@ -32,7 +32,8 @@ pub(super) fn try_out(
     let shape = state.shape_for(queue, job);
     let mover = |(key, to): &(_, Vec<_>)| Some((snapshot.running(*key)?, to.clone()));
     let movers: Option<Vec<Mover<'_>>> = found.movers.iter().map(mover).collect();
-    if !state.move_for((job, shape), &found.room, &movers?) {
+    let component = Component { job, shape, nodes: found.room.clone(), most: None };
+    if !state.take_for_all(&[component], &[], &movers?) {
         return None;
     }
     let nodes = |job: &RunningJob| -> Vec<NodeName> {

@@ -11,7 +11,7 @@
 
 /// What a queue with its descendants has of one resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stand {
+pub(super) struct Holding {
     /// The parent, which precedes the queue in the list.
     pub above: Option<usize>,
     /// `None`: the queue has no quota for it and borrows none.
@@ -31,39 +31,40 @@ pub(super) struct Debt {
 }
 
 /// The debts of all queues. Each queue follows its parent in the list.
-pub(super) fn debts(capacity: u64, stands: &[Stand]) -> Vec<Debt> {
-    let mut debts = vec![Debt::default(); stands.len()];
-    let owners = (0..stands.len()).filter(|at| stands[*at].quota.is_some());
+pub(super) fn debts(capacity: u64, holdings: &[Holding]) -> Vec<Debt> {
+    let mut debts = vec![Debt::default(); holdings.len()];
+    let owners = (0..holdings.len()).filter(|at| holdings[*at].quota.is_some());
     for owner in [None].into_iter().chain(owners.map(Some)) {
-        settle(owner, capacity, stands, &mut debts);
+        settle(owner, capacity, holdings, &mut debts);
     }
     debts
 }
 
 /// The nearest ancestor that has a quota.
-fn owner(stands: &[Stand], at: usize) -> Option<usize> {
-    let above = std::iter::successors(stands[at].above, |at| stands[*at].above);
-    above.take(stands.len()).find(|at| stands[*at].quota.is_some())
+fn owner(holdings: &[Holding], at: usize) -> Option<usize> {
+    let above = std::iter::successors(holdings[at].above, |at| holdings[*at].above);
+    above.take(holdings.len()).find(|at| holdings[*at].quota.is_some())
 }
 
-fn settle(above: Option<usize>, capacity: u64, stands: &[Stand], debts: &mut [Debt]) {
-    let quota = |at: usize| stands[at].quota.unwrap_or(0);
-    let has_quota = |at: &usize| stands[*at].quota.is_some();
+fn settle(above: Option<usize>, capacity: u64, holdings: &[Holding], debts: &mut [Debt]) {
+    let quota = |at: usize| holdings[at].quota.unwrap_or(0);
+    let has_quota = |at: &usize| holdings[*at].quota.is_some();
     let family: Vec<usize> =
-        (0..stands.len()).filter(has_quota).filter(|at| owner(stands, *at) == above).collect();
-    let (owed, held): (u64, u64) =
-        family.iter().fold((0, 0), |(owed, held), at| (owed + quota(*at), held + stands[*at].held));
-    let tops = stands.iter().filter(|stand| stand.above.is_none());
-    let in_all = above.map_or_else(|| tops.map(|top| top.held).sum(), |at| stands[at].held);
+        (0..holdings.len()).filter(has_quota).filter(|at| owner(holdings, *at) == above).collect();
+    let (owed, held): (u64, u64) = family
+        .iter()
+        .fold((0, 0), |(owed, held), at| (owed + quota(*at), held + holdings[*at].held));
+    let tops = holdings.iter().filter(|holding| holding.above.is_none());
+    let in_all = above.map_or_else(|| tops.map(|top| top.held).sum(), |at| holdings[at].held);
     let size = above.map_or(capacity, quota);
     let nobodys = size.saturating_sub(owed).saturating_sub(in_all.saturating_sub(held));
     let mut sources = vec![(above, nobodys)];
-    let idle = |at: &usize| quota(*at).saturating_sub(stands[*at].held);
-    sources.extend(family.iter().filter(|at| stands[**at].lends).map(|at| (Some(*at), idle(at))));
+    let idle = |at: &usize| quota(*at).saturating_sub(holdings[*at].held);
+    sources.extend(family.iter().filter(|at| holdings[**at].lends).map(|at| (Some(*at), idle(at))));
     let own = sources.len();
     sources.extend(above.map(|at| debts[at].from.clone()).unwrap_or_default());
     for at in &family {
-        let borrowed = stands[*at].held.saturating_sub(quota(*at));
+        let borrowed = holdings[*at].held.saturating_sub(quota(*at));
         let mut open = borrowed;
         let mut from = Vec::new();
         for (place, (source, left)) in sources.iter_mut().enumerate() {
@@ -86,29 +87,29 @@ fn settle(above: Option<usize>, capacity: u64, stands: &[Stand], debts: &mut [De
 mod tests {
     use super::*;
 
-    fn stand(above: Option<usize>, quota: u64, held: u64) -> Stand {
-        Stand { above, quota: Some(quota), held, lends: true }
+    fn holding(above: Option<usize>, quota: u64, held: u64) -> Holding {
+        Holding { above, quota: Some(quota), held, lends: true }
     }
 
     #[test]
     fn the_example() {
-        let debts = debts(16, &[stand(None, 8, 12), stand(None, 4, 2), stand(None, 4, 0)]);
+        let debts = debts(16, &[holding(None, 8, 12), holding(None, 4, 2), holding(None, 4, 0)]);
         assert_eq!(debts[0].from, [(Some(1), 2), (Some(2), 2)]);
         assert_eq!([debts[0].borrowed, debts[1].lent, debts[2].lent], [4, 2, 2]);
     }
 
     #[test]
     fn what_no_queue_is_owed_goes_first_and_an_isolated_quota_is_not_lent() {
-        let isolated = Stand { lends: false, ..stand(None, 4, 0) };
-        let debts = debts(16, &[stand(None, 4, 8), isolated, stand(None, 6, 2)]);
+        let isolated = Holding { lends: false, ..holding(None, 4, 0) };
+        let debts = debts(16, &[holding(None, 4, 8), isolated, holding(None, 6, 2)]);
         assert_eq!(debts[0].from, [(None, 2), (Some(2), 2)]);
         assert_eq!([debts[1].lent, debts[2].lent], [0, 2]);
     }
 
     #[test]
     fn below_a_queue_its_own_quota_its_other_queues_and_its_lenders_are_counted_in_turn() {
-        let tree = [stand(None, 8, 10), stand(Some(0), 3, 9), stand(Some(0), 3, 1)];
-        let debts = debts(12, &[&tree[..], &[stand(None, 4, 0)]].concat());
+        let tree = [holding(None, 8, 10), holding(Some(0), 3, 9), holding(Some(0), 3, 1)];
+        let debts = debts(12, &[&tree[..], &[holding(None, 4, 0)]].concat());
         assert_eq!(debts[0].from, [(Some(3), 2)]);
         assert_eq!(debts[1].from, [(Some(0), 2), (Some(2), 2), (Some(3), 2)]);
         assert_eq!([debts[2].lent, debts[3].lent], [2, 2]);
@@ -118,7 +119,7 @@ mod tests {
     fn everything_that_is_borrowed_has_a_lender() {
         for held in 0..300u64 {
             let (a, b, c) = (held % 7, held / 7 % 7, held / 49);
-            let queues = [(3, a), (1, b), (4, c)].map(|(quota, held)| stand(None, quota, held));
+            let queues = [(3, a), (1, b), (4, c)].map(|(quota, held)| holding(None, quota, held));
             let all = debts(8 + a + b + c, &queues);
             for (debt, queue) in all.iter().zip(&queues) {
                 assert_eq!(debt.borrowed, queue.held.saturating_sub(queue.quota.unwrap()));

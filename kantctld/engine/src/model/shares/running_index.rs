@@ -74,14 +74,14 @@ impl RunningIndex {
     pub fn add(
         &mut self,
         policy: &Policy,
-        floor: &ClusterIndex,
+        cluster: &ClusterIndex,
         job: &RunningJob,
     ) -> Option<Member> {
         if !policy.fair_sharing {
             return None;
         }
         let shares = job.allocation.shares();
-        let known = shares.iter().filter(|share| floor.find(&share.node).is_some()).count();
+        let known = shares.iter().filter(|share| cluster.find(&share.node).is_some()).count();
         let may_be_asked = job.preemptible && known > 0;
         let place = may_be_asked.then(|| Place {
             priority: Reverse(priority(policy, job.qos.as_ref(), job.nice)),
@@ -89,7 +89,7 @@ impl RunningIndex {
             since: unsaved_since(policy, job),
             key: job.key,
         });
-        let member = Member { held: held(floor, shares), place };
+        let member = Member { held: held(cluster, shares), place };
         if job.may_be_asked() {
             self.rows.entry(job.queue.clone()).or_default().add(job, &member);
         }

@@ -12,8 +12,8 @@ use common::time::Span;
 use std::collections::BTreeMap;
 
 /// The queues of a policy on these nodes, without any holdings or requests.
-pub(crate) fn tree(policy: &Policy, floor: &ClusterIndex) -> Tree {
-    Tree::new(terms(&policy.queues, &kinds(floor)))
+pub(crate) fn tree(policy: &Policy, cluster: &ClusterIndex) -> Tree {
+    Tree::new(terms(&policy.queues, &kinds(cluster)))
 }
 
 /// The terms of all queues. GPUs that a quota does not name are not guaranteed and are shared as
@@ -64,9 +64,9 @@ fn of_queue(
 pub(crate) type Kinds = BTreeMap<GpuKind, i64>;
 
 /// GPUs by kind, on nodes that are up or down.
-fn kinds(floor: &ClusterIndex) -> Kinds {
+fn kinds(cluster: &ClusterIndex) -> Kinds {
     let mut kinds = Kinds::new();
-    for (class, nodes) in floor.class_sizes() {
+    for (class, nodes) in cluster.class_sizes() {
         for (kind, mask) in class.kinds() {
             let gpus = i64::from(mask.count_ones()) * i64::from(*nodes);
             *kinds.entry(kind.clone()).or_default() += gpus;
@@ -76,7 +76,7 @@ fn kinds(floor: &ClusterIndex) -> Kinds {
 }
 
 /// Amounts as a bound. One that names only some kinds of GPU allows all GPUs of the others; the
-/// bound of each kind is checked by the books when a job starts.
+/// bound of each kind is counted when a job starts.
 fn bound(of: &Amounts, gpus: &Kinds) -> Amount {
     let mut bound = amounts(of, UNLIMITED);
     if of.gpus_any.is_none() && !of.gpus.is_empty() {

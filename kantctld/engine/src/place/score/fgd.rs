@@ -25,15 +25,21 @@ use crate::place::score::Key;
 use common::unit::{Bytes, Cpus, GpuMilli};
 
 pub(crate) fn key(search: &NodeSearch<'_>, at: NodeIndex, takes: Takes) -> Key {
-    let (_, drop) = best(search, at, takes);
+    let (_, drop) = best(search, at, search.trial.free(at), takes);
     let squeezed = (100.0 / (1.0 + (-drop / 1000.0).exp())).floor();
     // From 0 to 100; the largest drop gives the smallest key.
     [100 - squeezed as u64, 0, 0, 0, 0]
 }
 
-/// The GPUs (by position) of which to take a share each, for a request for shares.
-pub(crate) fn best_gpus(search: &NodeSearch<'_>, at: NodeIndex, takes: Takes) -> Vec<usize> {
-    best(search, at, takes).0
+/// The GPUs (by position) of which to take a share each, for a request for shares. `free`: what is
+/// free on the node for it.
+pub(crate) fn best_gpus(
+    search: &NodeSearch<'_>,
+    at: NodeIndex,
+    free: &Free,
+    takes: Takes,
+) -> Vec<usize> {
+    best(search, at, free, takes).0
 }
 
 /// Thousandths of the node's free GPUs that the typical job cannot use at present.
@@ -47,9 +53,8 @@ pub(crate) fn fragmentation(node: &Node, typical: &[Typical]) -> f64 {
 
 /// The best way to take this much of the node, one share after the other, and the resulting drop in
 /// fragmentation.
-fn best(search: &NodeSearch<'_>, at: NodeIndex, takes: Takes) -> (Vec<usize>, f64) {
+fn best(search: &NodeSearch<'_>, at: NodeIndex, free: &Free, takes: Takes) -> (Vec<usize>, f64) {
     let class = &search.cluster().node(at).class;
-    let free: &Free = search.trial.free(at);
     let nothing = Yardstick::default();
     let yardstick = search.shape.typical.get(class).unwrap_or(&nothing);
     let jobs = search.shape.typical.jobs.max(1) as f64;

@@ -9,7 +9,7 @@
 //! asks for both nodes: they are reserved for it in an hour. Job 3 asks for 4 GPUs for two hours,
 //! and waits; job 4 asks for 4 for half an hour, and starts on the second.
 
-use super::accounts::is_preemptible;
+use super::gang::Gang;
 use super::place::Lacking;
 use super::round::FairRound;
 use crate::model::shares::tree::QueueAt;
@@ -22,7 +22,8 @@ impl<'a> FairRound<'a> {
     pub fn keep_for_later(&mut self) {
         let due = self.queues_due();
         let mut firsts: BTreeMap<QueueAt, Lacking<'a>> = BTreeMap::new();
-        for one in self.lacking.values().filter(|one| self.lacks_room(one)) {
+        let alone = |one: &&Lacking<'a>| one.turn.job.together.is_none();
+        for one in self.lacking.values().filter(|one| self.lacks_room(one)).filter(alone) {
             let job = one.turn.job;
             let first = firsts.entry(one.turn.queue).or_insert(*one);
             if (one.turn.place, job.key) < (first.turn.place, first.turn.job.key) {
@@ -42,12 +43,11 @@ impl<'a> FairRound<'a> {
         }
     }
 
-    /// Whether a job with a queue still waits for room and starts alone.
+    /// Whether a job with a queue still waits for room.
     fn lacks_room(&self, one: &Lacking<'a>) -> bool {
         let job = one.turn.job;
         one.excess.is_none()
             && !self.is_served(job.key)
-            && job.together.is_none()
             && self.state.queues.get(&job.queue).is_some()
     }
 
@@ -58,9 +58,9 @@ impl<'a> FairRound<'a> {
         let mut due = BTreeSet::new();
         for one in lacking {
             let job = one.turn.job;
-            let Some(of) = self.state.queues.get(&job.queue) else { continue };
-            let (queue, is_preemptible) = (one.turn.queue, is_preemptible(&self.state, job, of));
-            let asks = self.accounts.asks(&self.state, one.shape).least;
+            let Some(gang) = Gang::of(&mut self.state, &mut self.accounts, job) else { continue };
+            let Gang { asks, is_preemptible, .. } = gang;
+            let queue = one.turn.queue;
             if may_try(&self.accounts.tree, &Claimant { queue, asks, is_preemptible }) {
                 due.insert(queue);
             }

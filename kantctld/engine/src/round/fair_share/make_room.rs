@@ -14,7 +14,7 @@ use super::gang::Gang;
 use super::line::Line;
 use super::place::Lacking;
 use super::round::FairRound;
-use super::search::{Found, Search};
+use super::search::{Bounds, Found, Search};
 use super::wanted::Wanted;
 use crate::model::cluster::{ClusterIndex, NodeIndex};
 use crate::model::shape_cache::RoomIndex;
@@ -162,10 +162,20 @@ impl<'a> FairRound<'a> {
             let after = without(&accounts.tree, &lost_by(cluster, victims));
             within_bounds(&after, queue, &asks, is_preemptible).is_ok()
         };
-        let lacks_bounds = within_bounds(&accounts.tree, queue, &asks, is_preemptible).is_err();
+        let exceeded = within_bounds(&accounts.tree, queue, &asks, is_preemptible).err();
+        let is_counted = |exceeded: QueueAt| {
+            Box::new(move |of: QueueAt| accounts.tree.path(of).contains(&exceeded))
+        };
+        let bounds = exceeded.map(|(Excess::Limit(at, _) | Excess::Quota(at, _))| Bounds {
+            is_within: Box::new(is_within),
+            is_counted: is_counted(at),
+        });
         let found = self.state.without_own(&keys, |state| {
             let search = Search::new(state, wanted).with_moves(moves_max);
-            let mut search = if lacks_bounds { search.within(is_within) } else { search };
+            let mut search = match bounds {
+                Some(bounds) => search.within(bounds),
+                None => search,
+            };
             search.fewest(|state| candidates.next(state, accounts))
         });
         found.is_some_and(|found| self.stop_for(gang, &claim, &found))

@@ -12,6 +12,7 @@ use crate::model::cluster::NodeIndex;
 use crate::model::job::RunningJob;
 use crate::model::shares::Amount;
 use crate::model::shares::held;
+use crate::model::shares::tree::QueueAt;
 use crate::place::placing::Placed;
 use crate::round::planner::RoundState;
 use common::id::JobKey;
@@ -37,12 +38,19 @@ pub(super) struct Search<'s, 'a> {
     /// How many victims may get another place.
     moves_max: u32,
     /// Whether the gang is within all bounds without these victims. `None`: it is anyway.
-    is_within: Option<IsWithin<'s, 'a>>,
+    bounds: Option<Bounds<'s, 'a>>,
     trials_left: u32,
 }
 
-/// Whether these victims are enough for the bounds of the queues.
 type IsWithin<'s, 'a> = Box<dyn Fn(&[Candidate<'a>]) -> bool + 's>;
+
+/// Bounds of queues that the gang exceeds unless others make room.
+pub(super) struct Bounds<'s, 'a> {
+    /// Whether these victims are enough.
+    pub is_within: IsWithin<'s, 'a>,
+    /// Whether what this queue loses counts for a bound that is exceeded.
+    pub is_counted: Box<dyn Fn(QueueAt) -> bool + 's>,
+}
 
 /// Victims that make room, and the places that are free then.
 pub(super) type Found<'a> = (Vec<Candidate<'a>>, Places);
@@ -56,7 +64,7 @@ impl<'s, 'a> Search<'s, 'a> {
             fences,
             moves: false,
             moves_max: 0,
-            is_within: None,
+            bounds: None,
             trials_left: TRIALS_MAX_EACH,
         }
     }
@@ -72,8 +80,8 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 
     /// The same, where the victims must also be enough for these bounds.
-    pub fn within(self, is_within: impl Fn(&[Candidate<'a>]) -> bool + 's) -> Self {
-        Self { is_within: Some(Box::new(is_within)), ..self }
+    pub fn within(self, bounds: Bounds<'s, 'a>) -> Self {
+        Self { bounds: Some(bounds), ..self }
     }
 
     /// The fewest victims that make room, of the first candidates that do. `None`: there are none,
@@ -107,9 +115,10 @@ impl<'s, 'a> Search<'s, 'a> {
         let mut holding = Holding::of(self.state, &self.parts);
         let mut is_enough = false;
         let mut has_changed = true;
-        let mut is_within = self.is_within.is_none();
+        let mut is_within = self.bounds.is_none();
+        let mut may_be_within = false;
         while self.trials_left > 0 {
-            if !is_within && self.are_enough(&merged(taken.clone())) {
+            if may_be_within && !is_within && self.are_enough(&merged(taken.clone())) {
                 (is_within, has_changed) = (true, true);
             }
             let may = is_within && has_changed && holding.could_hold_all();
@@ -130,6 +139,7 @@ impl<'s, 'a> Search<'s, 'a> {
                 self.state.trial.give_back(*at, victim.job.key);
                 has_changed |= holding.change(&before, &held_by(self.state, &self.parts, *at));
             }
+            may_be_within = self.bounds.as_ref().is_some_and(|of| (of.is_counted)(victim.queue));
             taken.push(victim);
         }
         self.state.trial.roll_back(checkpoint);
@@ -185,7 +195,7 @@ impl<'s, 'a> Search<'s, 'a> {
 
     /// Whether these victims are enough for the bounds of the gang's queue.
     fn are_enough(&self, victims: &[Candidate<'a>]) -> bool {
-        self.is_within.as_ref().is_none_or(|is_within| is_within(victims))
+        self.bounds.as_ref().is_none_or(|bounds| (bounds.is_within)(victims))
     }
 
     /// The places once these victims and all that leave anyway are gone.

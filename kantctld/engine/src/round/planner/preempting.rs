@@ -114,7 +114,7 @@ impl<'a> RoundState<'a> {
         booked.into_iter().for_each(|(at, booking)| self.bookings.add(at, booking));
     }
 
-    /// Notes which GPUs are kept for a job, on nodes where GPUs are shared.
+    /// Notes which GPUs are kept for a job.
     pub(super) fn name_gpus(&mut self, key: JobKey, placed: &Placed) {
         for (at, share) in placed.nodes.iter().zip(&*placed.shares) {
             let class = &self.trial.cluster.node(*at).class;

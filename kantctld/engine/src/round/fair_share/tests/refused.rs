@@ -1,4 +1,4 @@
-//! Tests of plans that the desk refuses. Most use one such node or job.
+//! Tests of jobs that a round refuses. Most use one such node or job.
 
 use super::{fair, owed, queue};
 use crate::model::job::WaitingJob;

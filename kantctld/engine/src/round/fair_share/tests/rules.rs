@@ -7,8 +7,8 @@ use crate::testing::{
     change_policy, gpu_node, gpu_request, key, name, request, share_request, with_leafs,
 };
 use crate::{check, schedule};
-use common::policy::Moves;
 use common::policy::queue::Queue;
+use common::policy::{Moves, Placement};
 use common::resource::{GpuRequest, Request};
 use common::topology::{Level, Nearness};
 use common::unit::{Gpus, Tasks};
@@ -72,6 +72,29 @@ fn a_victim_moves_if_there_is_room_elsewhere() {
     world.over(9).at(1).submit(of(3, gpu_request(2), "b", "low"));
     assert_eq!(world.round(), ["2 for 3 to a"]);
     assert_eq!(world.at(2).gone(2).round(), ["3 on b", "2 on a"]);
+}
+
+#[test]
+fn fgd_shares_no_gpu_that_is_kept_whole() {
+    let mut queues = vec![guaranteed("a", 1), guaranteed("b", 0)];
+    for queue in &mut queues {
+        (queue.share_gpus, queue.placement) = (true, Placement::Fgd);
+    }
+    let mut world = fair(vec![gpu_node("a", 2)], queues);
+    change_policy(&mut world.snapshot, |policy| policy.moves.per_hour = 0);
+    let half = |job| of(job, share_request(500), "b", "low");
+    for job in [7, 8, 2, 9] {
+        world.submit(half(job));
+        assert_eq!(world.round(), [format!("{job} on a")]);
+    }
+    // Job 1 takes the place of job 7 on the first GPU; it is younger than job 2 on the second.
+    world.over(7).at(1).submit(half(1));
+    assert_eq!(world.round(), ["1 on a"]);
+    world.over(8).over(9).at(2).submit(of(3, gpu_request(1), "a", "low"));
+    assert_eq!(world.round(), ["1 for 3"]);
+    world.at(3).submit(half(4));
+    assert_eq!(world.round(), ["4 on a"]);
+    assert_eq!(world.at(4).gone(1).round(), ["3 on a"], "job 4 is beside job 2");
 }
 
 #[test]
