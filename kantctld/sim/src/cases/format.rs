@@ -1,5 +1,5 @@
 //! The text format of scheduling cases: clusters with jobs, and what a round is expected to do.
-//! [`super::import`] defines what its fields mean to kant.
+//! [`super::world`] defines what its fields mean to kant.
 //!
 //! Source: cases distilled from KAI Scheduler's public tests (tests/kai/README.md has the format).
 

@@ -2,15 +2,15 @@
 //! and single rules.
 
 pub mod compare;
+pub mod error;
 pub mod expectation;
 pub mod format;
-pub mod import;
 pub mod player;
-pub mod product;
 mod rules;
+pub mod world;
 
 pub use compare::Verdict;
-pub use import::ImportError;
+pub use error::ImportError;
 
 use format::Case;
 use serde::Deserialize;
@@ -52,8 +52,8 @@ fn cluster(value: &Value) -> Verdict {
         Err(error) => return Verdict::Unsupported(format!("failed to read the case: {error}")),
         Ok(case) => case,
     };
-    let judged = product::world(&case)
-        .map(|world| compare::judge(&case, &mut product::ProductPlayer::new(&case, world)));
+    let judged = world::world(&case)
+        .map(|world| compare::judge(&case, &mut world::Playing::new(&case, world)));
     judged.unwrap_or_else(|error| match error {
         ImportError::Unsupported(what) => Verdict::Unsupported(format!("no {what}")),
         error => Verdict::Unsupported(error.to_string()),

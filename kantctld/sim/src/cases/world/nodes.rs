@@ -3,8 +3,8 @@
 //! The levels of a case's topology, from the narrowest, are a leaf, a spine and a superspine.
 
 use super::super::compare::tasks;
+use super::super::error::{ImportError, unknown, unsupported};
 use super::super::format::{Case, NodeText, QueueText};
-use super::super::import::{ImportError, unknown, unsupported};
 use crate::hardware::Hardware;
 use common::gpu::mig::MigDevice;
 use common::gpu::{Gpu, GpuKind};

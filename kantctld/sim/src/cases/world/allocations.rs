@@ -1,7 +1,7 @@
 //! What the running tasks of a case hold: CPUs, memory and GPUs by number.
 
+use super::super::error::{ImportError, unknown, unsupported};
 use super::super::format::{Case, NodeText, TaskText};
-use super::super::import::{ImportError, unknown, unsupported};
 use super::nodes::{cpu_unit, mig_kind, node_name};
 use super::requests::{milli, shares_gpus};
 use common::cpuset::CpuSet;

@@ -1,5 +1,5 @@
-//! Cases of fair sharing run through the product: a case becomes an ordinary [`Snapshot`], and
-//! `engine::fair_share` decides its rounds. What kant cannot be asked for is reported as such.
+//! A case becomes an ordinary [`Snapshot`], and `engine::round::fair_share` decides its rounds.
+//! What kant cannot be asked for is reported as such.
 
 mod allocations;
 mod nodes;
@@ -8,10 +8,10 @@ mod policy;
 mod requests;
 mod snapshot;
 
-pub use player::ProductPlayer;
+pub use player::Playing;
 
+use super::error::ImportError;
 use super::format::Case;
-use super::import::ImportError;
 use common::id::JobKey;
 use engine::{Snapshot, WaitingJob};
 
@@ -26,7 +26,7 @@ struct Part {
     is_deleted: bool,
 }
 
-/// A case as the product sees it.
+/// A case as nodes, queues and jobs of kant.
 #[derive(Debug, Clone)]
 pub struct World {
     snapshot: Snapshot,

@@ -15,7 +15,7 @@ use engine::{Decision, Round, Snapshot};
 use std::collections::BTreeMap;
 
 /// A case in progress.
-pub struct ProductPlayer<'c> {
+pub struct Playing<'c> {
     case: &'c Case,
     world: World,
     round: Round,
@@ -25,7 +25,7 @@ pub struct ProductPlayer<'c> {
 /// The nodes of a job's tasks, in the order of its tasks.
 type Seats = Vec<NodeName>;
 
-impl<'c> ProductPlayer<'c> {
+impl<'c> Playing<'c> {
     #[must_use]
     pub fn new(case: &'c Case, world: World) -> Self {
         Self { case, world, round: Round::default(), is_first: true }
@@ -141,7 +141,7 @@ fn seats(shares: &[Share]) -> Seats {
     shares.iter().flat_map(each).collect()
 }
 
-impl Player for ProductPlayer<'_> {
+impl Player for Playing<'_> {
     fn round(&mut self) -> Outcome {
         self.round = round_of(&self.world.snapshot, BEGIN, self.passes());
         let became = self.decided();

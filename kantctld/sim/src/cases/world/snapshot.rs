@@ -1,7 +1,7 @@
 //! The snapshot of a case: nodes, queues, and its jobs, waiting or running.
 
+use super::super::error::{ImportError, unsupported};
 use super::super::format::{Case, JobText, TaskText};
-use super::super::import::{ImportError, unsupported};
 use super::allocations::Rooms;
 use super::policy::{policy, quality, queue_name};
 use super::requests::{Draft, Set, sets};

@@ -3,8 +3,8 @@
 //! A job whose tasks all ask for the same becomes one job. Tasks that share a GPU, tasks that
 //! differ, and subgroups become the components of a set, which start together.
 
+use super::super::error::{ImportError, unknown, unsupported};
 use super::super::format::{Case, GroupText, JobText, NearText, TaskText};
-use super::super::import::{ImportError, unknown, unsupported};
 use super::nodes::{cpu_unit, level, mig_kind, node_name};
 use common::gpu_parts::{GpuParts, PartSize};
 use common::resource::{GpuRequest, MemoryRequest, Request};

@@ -3,8 +3,8 @@
 //! A quota without bound guarantees the whole cluster. CPUs and memory without bound are not named.
 //! Queues stand in the order of their age, which is what decides between equal ones.
 
+use super::super::error::{ImportError, unknown, unsupported};
 use super::super::format::{BoundText, Case, QueueText};
-use super::super::import::{ImportError, unknown, unsupported};
 use super::nodes;
 use common::id::{QosName, QueueName};
 use common::policy::qos::Qos;
