@@ -35,6 +35,9 @@ fn decode_grows_with_the_load_of_its_engines_and_prefill_keeps_the_ratio() -> an
     std::fs::copy(examples.join("disaggregated.py"), kantctl.dir().join("disaggregated.py"))?;
     let file = std::fs::read_to_string(examples.join("prefill-decode.toml"))?;
     let file = file.replace("port = 8001", &format!("port = {port}"));
+    // Prefill has no reason of its own to grow, so that only the ratio makes it.
+    assert!(file.contains("target = 2\n"), "{file}");
+    let file = file.replace("target = 2\n", "target = 50\n");
     std::fs::write(kantctl.dir().join("pd.toml"), file)?;
 
     let router = cluster.start_router("n1")?;
