@@ -35,6 +35,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// whether they are preemptible.
 type Equivalent = (QueueAt, RoomIndex, Time, i64, bool);
 
+/// For at most this many jobs others make room in one pass; the next round goes on. Each of them
+/// costs more than the one before, because all jobs that leave are released on trial.
+const CLAIMS_MAX: u32 = 200;
+
 impl<'a> FairRound<'a> {
     /// Lets the jobs without room take it from others, in the order of their queues.
     pub fn make_room_for_all(&mut self, why: PreemptReason) {
@@ -52,10 +56,14 @@ impl<'a> FairRound<'a> {
         let mut line = Line::new(&mut self.state, &mut self.accounts, turns, in_line);
         let mut in_vain: BTreeSet<Equivalent> = BTreeSet::new();
         let due = if why == PreemptReason::Move { self.queues_due() } else { BTreeSet::new() };
+        let mut claims_left = CLAIMS_MAX;
         while let Some(turn) = line.pop(&mut self.state, &mut self.accounts) {
             let job = turn.job;
             if self.is_served(job.key) {
                 continue;
+            }
+            if claims_left == 0 {
+                return self.state.look_again(Some(self.state.now));
             }
             let Some(gang) = Gang::of(&mut self.state, &mut self.accounts, job) else { continue };
             let Some(claim) = self.claim(turn.queue, &gang, why) else {
@@ -73,6 +81,7 @@ impl<'a> FairRound<'a> {
             }
             if self.make_room(&gang, claim) {
                 in_vain.clear();
+                claims_left -= 1;
                 line.has_changed(&self.accounts, turn.queue);
             } else {
                 in_vain.extend(equivalent);
