@@ -34,7 +34,7 @@ impl Standing {
     }
 }
 
-/// A running job's position in its queue, the last is preempted first.
+/// A running job's position in its queue: the last is preempted first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     priority: Reverse<i64>,

@@ -1,5 +1,5 @@
-//! Running jobs that may be moved, jobs that are being moved, and the rate of moves. `fair` decides
-//! which jobs move.
+//! Running jobs that may be moved, jobs that are being moved, and the rate of moves.
+//! `round::fair_share` decides which jobs move.
 //!
 //! A job that is moved is stopped, and starts again elsewhere from its last checkpoint. Therefore
 //! only a preemptible job moves that is requeued when it is preempted, holds GPUs, has no deadline
