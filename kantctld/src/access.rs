@@ -7,7 +7,7 @@ use crate::settings::SettingsError;
 use axum::http::StatusCode;
 use common::config::policy::Names as _;
 use common::config::{ControllerConfig, VouchedFor};
-use common::id::{Gid, Uid};
+use common::id::{Gid, NodeName, Uid};
 use common::job::Owner;
 use net::{OwnerRules, Refusal, UserRecord};
 use std::collections::BTreeSet;
@@ -18,13 +18,14 @@ pub struct Access {
     operators: BTreeSet<Uid>,
     owners: OwnerRules,
     vouched_for: VouchedFor,
+    submit_hosts: BTreeSet<NodeName>,
 }
 
 impl Access {
     /// Reads the configuration. Operators are root, this process's user, and the `admins`.
     ///
     /// # Errors
-    /// [`SettingsError::UnknownAdmin`].
+    /// [`SettingsError::UnknownAdmin`], [`SettingsError::SubmitHosts`].
     pub fn configured(config: &ControllerConfig) -> Result<Self, SettingsError> {
         let mut operators = BTreeSet::from([Uid(0), Uid(nix::unistd::geteuid().as_raw())]);
         for admin in &config.admins {
@@ -33,7 +34,12 @@ impl Access {
         }
         let owners =
             OwnerRules { uid_min: config.uid_min, allow_unknown_users: config.allow_unknown_users };
-        Ok(Self { operators, owners, vouched_for: config.nodes_may_vouch_for })
+        let mut submit_hosts = BTreeSet::new();
+        for list in &config.submit_hosts {
+            submit_hosts.extend(common::hostlist::expand(list)?);
+        }
+        let vouched_for = config.nodes_may_vouch_for;
+        Ok(Self { operators, owners, vouched_for, submit_hosts })
     }
 
     /// Whether this user may do everything.
@@ -62,23 +68,43 @@ impl Access {
     }
 
     /// Checks that the node may vouch for this user. Root on a node can make it vouch for any user,
-    /// so nodes do not vouch for operators unless configured.
+    /// so by default a node vouches for the owners of its jobs, whose processes root controls
+    /// there in any case. `has_job`: the user has a job on the node.
     ///
     /// # Errors
     /// A refusal that names where to ask instead.
-    pub fn check_voucher(&self, node: &str, uid: u32) -> Result<(), Refusal> {
-        if self.vouched_for == VouchedFor::Operators || !self.is_operator(Uid(uid)) {
-            return Ok(());
+    pub fn check_voucher(
+        &self,
+        node: &str,
+        uid: u32,
+        has_job: impl FnOnce() -> bool,
+    ) -> Result<(), Refusal> {
+        let is_submit_host = || self.submit_hosts.iter().any(|host| host.as_str() == node);
+        match self.vouched_for {
+            VouchedFor::Operators => Ok(()),
+            _ if self.is_operator(Uid(uid)) => Err(not_for_operators(node, uid)),
+            VouchedFor::Users => Ok(()),
+            VouchedFor::JobOwners if is_submit_host() || has_job() => Ok(()),
+            VouchedFor::JobOwners => Err(no_job(node, uid)),
         }
-        let kind = if uid == 0 { "root" } else { "operators" };
-        let message =
-            format!("node {node} may not act for {kind} (uid {uid}): ask on a controller's host");
-        let hint = "there kantctl uses kantctld's own socket (`socket` in kantctld.toml); to let \
-                    nodes act for operators, set `nodes_may_vouch_for = \"operators\"` in \
-                    kantctld.toml of each controller, which lets root on any node operate the \
-                    cluster";
-        Err(Refusal::new(StatusCode::FORBIDDEN, "voucher_refused", message).hint(hint))
     }
+}
+
+fn not_for_operators(node: &str, uid: u32) -> Refusal {
+    let kind = if uid == 0 { "root" } else { "operators" };
+    let message =
+        format!("node {node} may not act for {kind} (uid {uid}): ask on a controller's host");
+    let hint = "there kantctl uses kantctld's own socket (`socket` in kantctld.toml); to let nodes \
+                act for operators, set `nodes_may_vouch_for = \"operators\"` in kantctld.toml of \
+                each controller, which lets root on any node operate the cluster";
+    Refusal::new(StatusCode::FORBIDDEN, "voucher_refused", message).hint(hint)
+}
+
+fn no_job(node: &str, uid: u32) -> Refusal {
+    let message = format!("node {node} may not act for uid {uid}, which has no job on it");
+    let hint = "use kantctl on a login host; an operator makes this node one by adding it to \
+                `submit_hosts` in kantctld.toml of each controller";
+    Refusal::new(StatusCode::FORBIDDEN, "voucher_refused", message).hint(hint)
 }
 
 #[cfg(test)]
@@ -90,18 +116,30 @@ mod tests {
     }
 
     #[test]
-    fn a_node_vouches_for_users_and_for_operators_only_where_that_is_configured() {
+    fn a_node_vouches_for_owners_of_its_jobs_and_for_others_only_where_that_is_configured() {
         let admins = vec!["4711".to_owned()];
-        let strict = access(ControllerConfig { admins: admins.clone(), ..Default::default() });
+        let submit_hosts = vec!["login[1-2]".to_owned()];
+        let config =
+            ControllerConfig { admins: admins.clone(), submit_hosts, ..Default::default() };
+        let strict = access(config);
         for uid in [0, 4711] {
-            let refusal = strict.check_voucher("n1", uid).unwrap_err();
+            let refusal = strict.check_voucher("n1", uid, || true).unwrap_err();
             assert!(refusal.error.message.contains("node n1 may not act for"), "{refusal:?}");
             assert!(refusal.error.hint.unwrap().contains("nodes_may_vouch_for"));
         }
-        assert!(strict.check_voucher("n1", 4712).is_ok());
+        assert!(strict.check_voucher("n1", 4712, || true).is_ok());
+        assert!(strict.check_voucher("login2", 4712, || false).is_ok());
+        let refusal = strict.check_voucher("n1", 4712, || false).unwrap_err();
+        assert!(refusal.error.message.contains("no job"), "{refusal:?}");
+        let nodes_may_vouch_for = VouchedFor::Users;
+        let users = access(ControllerConfig { nodes_may_vouch_for, ..Default::default() });
+        assert!(users.check_voucher("n1", 4712, || false).is_ok());
+        assert!(users.check_voucher("n1", 0, || true).is_err());
         let nodes_may_vouch_for = VouchedFor::Operators;
         let open = access(ControllerConfig { admins, nodes_may_vouch_for, ..Default::default() });
-        assert!(open.check_voucher("n1", 0).is_ok() && open.check_voucher("n1", 4711).is_ok());
+        for uid in [0, 4711, 4712] {
+            assert!(open.check_voucher("n1", uid, || false).is_ok());
+        }
     }
 
     #[test]

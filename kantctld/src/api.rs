@@ -1,4 +1,4 @@
-//! The HTTP API: authentication by the kernel or a node's certificate, authorization, and JSON
+//! The HTTP API: authentication by the kernel or a certificate, authorization, and JSON
 //! answers. A controller that does not lead forwards requests to the leader. The state changes only
 //! through commands in the log, and an identity in a request body is not trusted.
 
@@ -7,7 +7,9 @@ mod audited;
 mod backup;
 mod batch;
 mod body_limit;
+mod caller_check;
 mod controllers;
+mod enrolments;
 mod error;
 mod history;
 mod jobs;
@@ -33,7 +35,6 @@ mod submit_set;
 mod tasks;
 mod trial;
 mod update;
-mod voucher_check;
 mod watch;
 mod what_if;
 
@@ -51,6 +52,11 @@ use common::wire::peer::PEER_PATH;
 use leader::Relay;
 use std::sync::Arc;
 
+/// Where a controller joins.
+const CONTROLLERS_PATH: &str = "/v1/controllers";
+/// Where a node gets its first certificate.
+const ENROL_PATH: &str = "/v1/enrolments/join";
+
 /// All routes, for the local socket and the TLS port. Requests that only the leader can answer are
 /// forwarded to it.
 pub fn router(core: Arc<Core>, peers: Arc<Peers<StateMachine>>) -> Router {
@@ -64,7 +70,7 @@ pub fn router(core: Arc<Core>, peers: Arc<Peers<StateMachine>>) -> Router {
         .fallback(error::no_such_path)
         .layer(Extension(peers))
         .layer(from_fn_with_state(core.clone(), body_limit::limit_body))
-        .layer(from_fn_with_state(core.clone(), voucher_check::check))
+        .layer(from_fn_with_state(core.clone(), caller_check::check))
         .layer(from_fn_with_state(auditor, audited::audited))
         .layer(DefaultBodyLimit::max(body_limit::BODY_BYTES_MAX))
         .with_state(core)
@@ -108,6 +114,8 @@ fn leader_routes() -> Router<Arc<Core>> {
         .route("/v1/nodes/{name}", get(nodes::show))
         .route("/v1/nodes/{name}/drain", post(nodes::drain))
         .route("/v1/nodes/{name}/resume", post(nodes::resume))
+        .route("/v1/enrolments", get(enrolments::list))
+        .route("/v1/enrolments/{name}/revoke", post(enrolments::revoke))
         .route("/v1/reservations", get(reservations::list).post(reservations::create))
         .route("/v1/reservations/{name}/update", post(reservations::update))
         .route("/v1/reservations/{name}/delete", post(reservations::delete))
@@ -139,6 +147,7 @@ fn leader_socket_routes() -> Router<Arc<Core>> {
         .route("/v1/backup", get(backup::show))
         .route("/v1/reload", post(reload::reload))
         .route("/v1/controllers/invite", post(controllers::invite))
+        .route("/v1/enrolments/invite", post(enrolments::invite))
         .route("/v1/controllers/{id}/promote", post(controllers::promote))
         .route("/v1/controllers/{id}/remove", post(controllers::remove))
         .route("/v1/controllers/{id}/transfer", post(controllers::transfer))
@@ -150,6 +159,8 @@ fn local_routes() -> Router<Arc<Core>> {
         .route("/v1/status", get(nodes::status))
         .route(KEPT_PATH, get(history::kept))
         .route("/v1/controllers", get(controllers::list).post(controllers::join))
+        .route("/v1/enrolments/join", post(enrolments::enrol))
+        .route("/v1/enrolments/renew", post(enrolments::renew))
         .route(PEER_PATH, get(controllers::channel))
         .route(NODE_PATH, get(nodes::channel))
 }

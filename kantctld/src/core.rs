@@ -20,6 +20,7 @@ use common::time::Time;
 use common::wire::node::RouteOrder;
 use lead::Parts;
 use lead::services::{Autoscaler, Readiness};
+use net::Revocations;
 use query::view::Waits;
 use state::{Actor, Command, Event, Target};
 use std::collections::BTreeSet;
@@ -76,6 +77,8 @@ pub struct Core {
     /// Accounting of finished jobs.
     pub history: History,
     pub mail: MailQueue,
+    /// Ends connections of nodes whose certificates are revoked.
+    pub revocations: Revocations,
     /// The audit log.
     pub audit: Audit,
     /// Events for `watch` requests.
@@ -149,6 +152,7 @@ impl Core {
             renewed_leases: Mutex::default(),
             history,
             mail,
+            revocations: Revocations::default(),
             audit,
             event_feed: EventFeed::default(),
             readiness: RwLock::default(),

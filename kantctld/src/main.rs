@@ -58,8 +58,8 @@ struct JoinArguments {
     /// Join as a learner: replicate the state, never vote
     #[arg(long)]
     learner: bool,
-    /// The secret printed by `kantctl admin controller invite` on the leader's host
-    #[arg(long, value_name = "SECRET", env = "KANT_INVITATION", hide_env_values = true)]
+    /// The invitation printed by `kantctl admin controller invite` on the leader's host
+    #[arg(long, value_name = "INVITATION", env = "KANT_INVITATION", hide_env_values = true)]
     invitation: Option<String>,
 }
 
@@ -100,8 +100,8 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         Some(Verb::Found) => {
             let config = checked(arguments.config.as_deref())?;
             let message = membership::run_found(&config)?;
-            // Made now, so that it can be copied to the nodes before the first start.
-            kantctld::run::identity(&config)?;
+            // Made now, as the owner of the state directory.
+            kantctld::run::cluster_key(&config)?;
             return print(&message);
         }
         Some(Verb::Join(joining)) => {

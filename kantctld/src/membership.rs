@@ -23,7 +23,7 @@ pub use start::{Start, at_start};
 use common::causes::with_causes;
 use common::config::ControllerConfig;
 use common::id::{ClusterId, ControllerId, Uid};
-use net::{ApiError, ClientError, Identity, IdentityError, KeyError, TrustError};
+use net::{ApiError, ClientError, IdentityError, KeyError, NotAnInvitation, TrustError};
 use std::io;
 use std::path::Path;
 
@@ -78,7 +78,6 @@ pub enum MembershipError {
          configuration to its host and port"
     )]
     Unreachable { address: String },
-    /// The cluster key alone admits no controller.
     #[error(
         "an operator must invite this controller: run `kantctl admin controller invite` on the \
          leader's host, and set KANT_INVITATION here to what it prints"
@@ -86,10 +85,15 @@ pub enum MembershipError {
     NotInvited,
     #[error("no controller to ask: give --to HOST:PORT, or `peers` in the configuration")]
     NoPeers,
+    #[error(transparent)]
+    Invitation(#[from] NotAnInvitation),
     #[error(
-        "there is no cluster key in {path}: copy it from a controller of the cluster, mode 0600"
+        "{path} is the key of another cluster than that of the invitation: move it aside if it is \
+         not needed, then run this again"
     )]
-    NoKey { path: String },
+    OtherKey { path: String },
+    #[error("the controller sent no cluster key: install the same release on both hosts")]
+    NoKeySent,
     /// Other users may change the state directory.
     #[error(transparent)]
     Trust(#[from] TrustError),
@@ -180,13 +184,4 @@ pub fn name(config: &ControllerConfig) -> String {
 pub fn is_reachable(address: &str) -> bool {
     let (host, _) = address.rsplit_once(':').unwrap_or_default();
     !["", "0.0.0.0", "[::]", "*"].contains(&host)
-}
-
-/// This controller's identity; the cluster key must exist.
-fn identity(config: &ControllerConfig) -> Result<Identity, MembershipError> {
-    let path = Path::new(&config.cluster_key);
-    if !path.exists() {
-        return Err(MembershipError::NoKey { path: path.display().to_string() });
-    }
-    Ok(Identity::new(&net::ClusterKey::load(path)?, net::Role::Controller)?)
 }

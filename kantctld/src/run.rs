@@ -27,7 +27,7 @@ use common::id::{ClusterId, LogIndex, Uid};
 use common::reason::Refusal;
 use common::time::Span;
 use leadership_transfer::transfer_leadership;
-use net::{ClusterKey, Identity, KeyError, ListenError, LocalListener, Role, TlsListener};
+use net::{ClusterKey, Identity, KeyError, ListenError, LocalListener, TlsListener};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -84,7 +84,8 @@ pub async fn run(file: ConfigFile, nodes: NodeThreads) -> Result<(), RunError> {
     file.check_trusted()?;
     // Before the key, which is generated only where a new cluster is founded.
     let start = membership::at_start(config, ClusterId(fastrand::u64(1..)))?;
-    let identity = identity(config)?;
+    let key = Arc::new(cluster_key(config)?);
+    let identity = Identity::controller(&key)?;
 
     let (applied_events, events) = mpsc::unbounded_channel();
     let (applied, applied_seen) = watch::channel(LogIndex(0));
@@ -116,8 +117,9 @@ pub async fn run(file: ConfigFile, nodes: NodeThreads) -> Result<(), RunError> {
         Err(_) => Err(RunError::LogPanicked),
     });
     let reloader = Reloader::new(core.clone(), file.clone(), settings);
+    let listening = Listening { reloader, peers, key, nodes };
     let served = tokio::select! {
-        served = serve(&file.config, &core, reloader, peers, events, hangup, nodes) => served,
+        served = serve(&file.config, &core, listening, events, hangup) => served,
         ended = &mut log_end => return ended.unwrap_or(Err(RunError::LogPanicked)),
     };
     // The log stops last: pending proposals are still answered.
@@ -149,22 +151,22 @@ fn history_options<'a>(
     }
 }
 
-/// The controller's certificate; generates the cluster key if there is none.
+/// The cluster key; it is generated if there is none.
 ///
 /// # Errors
 /// [`RunError`].
-pub fn identity(config: &ControllerConfig) -> Result<Identity, RunError> {
+pub fn cluster_key(config: &ControllerConfig) -> Result<ClusterKey, RunError> {
     let path = Path::new(&config.cluster_key);
     if !path.exists() {
         if let Some(parent) = path.parent() {
             make_dir(parent)?;
         }
         ClusterKey::generate()?.save(path)?;
-        tracing::info!("made a new cluster key, {}: copy it to every node", path.display());
+        tracing::info!("made a new cluster key, {}", path.display());
     }
     let key = ClusterKey::load(path)?;
     tracing::info!("cluster key {}", key.fingerprint());
-    Ok(Identity::new(&key, Role::Controller)?)
+    Ok(key)
 }
 
 fn make_dir(path: &Path) -> Result<(), RunError> {
@@ -172,15 +174,21 @@ fn make_dir(path: &Path) -> Result<(), RunError> {
     net::make_passable_dir(path).map_err(failed)
 }
 
+/// What the routes need besides [`Core`].
+struct Listening {
+    reloader: Arc<Reloader>,
+    peers: Arc<Peers<StateMachine>>,
+    key: Arc<ClusterKey>,
+    nodes: NodeThreads,
+}
+
 /// Listens, leads while the log says so, and returns on a signal.
 async fn serve(
     config: &ControllerConfig,
     core: &Arc<Core>,
-    reloader: Arc<Reloader>,
-    peers: Arc<Peers<StateMachine>>,
+    listening: Listening,
     events: mpsc::UnboundedReceiver<Vec<state::Event>>,
     hangup: Signal,
-    nodes: NodeThreads,
 ) -> Result<(), RunError> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -191,7 +199,8 @@ async fn serve(
         }
     });
     let (stop, stopping) = watch::channel(false);
-    let servers = listen(config, core, reloader.clone(), &peers, &stopping, nodes).await?;
+    let (reloader, peers) = (listening.reloader.clone(), listening.peers.clone());
+    let servers = listen(config, core, listening, &stopping).await?;
     let tasks = [
         tokio::spawn(peers::maintain_connections(peers.clone())),
         tokio::spawn(leader::forward_effects(core.clone(), events)),
@@ -251,10 +260,8 @@ async fn reload_on_hangup(core: Arc<Core>, reloader: Arc<Reloader>, mut hangup: 
 async fn listen(
     config: &ControllerConfig,
     core: &Arc<Core>,
-    reloader: Arc<Reloader>,
-    peers: &Arc<Peers<StateMachine>>,
+    Listening { reloader, peers, key, nodes }: Listening,
     stopping: &watch::Receiver<bool>,
-    nodes: NodeThreads,
 ) -> Result<Vec<JoinHandle<io::Result<()>>>, RunError> {
     let stopped = || {
         let mut stopping = stopping.clone();
@@ -270,13 +277,15 @@ async fn listen(
     let local = local.trusting(move |uid| users.actor(Uid(uid)).operator);
     tracing::info!("listening on {}", config.socket);
     let router = api::router(core.clone(), peers.clone()).layer(Extension(reloader));
+    let router = router.layer(Extension(key));
     let router = router.layer(Extension(Arc::new(DiskGuard::new(config))));
     let router = router.layer(Extension(NodeKind::wanted(config.emulated))).layer(Extension(nodes));
     let mut servers = vec![tokio::spawn(net::serve(local, router.clone(), stopped()))];
     if !config.listen.is_empty() {
         let tls = TlsListener::bind(&config.listen, &peers.identity).await?;
         tracing::info!("listening on {} for nodes", tls.local_addr());
-        servers.push(tokio::spawn(net::serve(tls, router, stopped())));
+        let revocations = core.revocations.clone();
+        servers.push(tokio::spawn(net::serve_revocable(tls, router, stopped(), revocations)));
     }
     Ok(servers)
 }

@@ -2,6 +2,7 @@
 //! ends or this controller no longer leads. [`lead::NodeSession`] decides what is sent; this is its
 //! loop. A reconnect restores everything that a session holds.
 
+mod certified;
 mod questions;
 mod services;
 
@@ -18,6 +19,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 
+pub use certified::{Certified, NodeKind};
 use questions::Questions;
 
 /// The longest wait for a node's hello.
@@ -49,41 +51,10 @@ impl From<ChannelError> for End {
 #[derive(Debug, Clone)]
 pub struct NodeThreads(pub Handle);
 
-/// The kind of nodes that this controller accepts; a cluster does not mix them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NodeKind {
-    /// Machines that run jobs.
-    Real,
-    /// Nodes of `kantd emulate`.
-    Emulated,
-}
-
-impl NodeKind {
-    #[must_use]
-    pub const fn wanted(emulated: bool) -> Self {
-        if emulated { Self::Emulated } else { Self::Real }
-    }
-
-    /// Checks that the node is of this kind.
-    fn check(self, hello: &Hello) -> Result<(), String> {
-        match (self, hello.inventory.is_emulated()) {
-            (Self::Real, true) => {
-                Err("it is emulated, and this cluster has real nodes: a controller for \
-                emulated nodes needs `emulated = true` in kantctld.toml"
-                    .to_owned())
-            }
-            (Self::Emulated, false) => Err("it is a real node, and this cluster has only \
-                emulated ones: remove `emulated = true` from kantctld.toml to run jobs"
-                .to_owned()),
-            _ => Ok(()),
-        }
-    }
-}
-
 /// Serves one connection of the node named by its certificate.
 pub async fn serve(
     core: Arc<Core>,
-    certified: NodeName,
+    certified: Certified,
     kind: NodeKind,
     channel: Channel<ToNode, FromNode>,
 ) {
@@ -99,7 +70,7 @@ pub async fn serve(
         return redirect(&core, &down).await;
     }
     let name = hello.name.clone();
-    let checked = session::check_hello(&core.state.read(), &certified, &hello);
+    let checked = session::check_hello(&core.state.read(), &certified.name, &hello);
     if let Err(reason) = checked.and_then(|()| kind.check(&hello)) {
         return refuse(&name, &down, reason).await;
     }
@@ -120,7 +91,8 @@ pub async fn serve(
     let questions = Questions::new(&hello);
     let mut routes = hello.routes.then(|| core.routes.subscribe());
     routes.iter_mut().for_each(watch::Receiver::mark_changed);
-    let mut session = Session { core: core.clone(), id, known, down, questions, routes };
+    let enrolment = certified.enrolment;
+    let mut session = Session { core: core.clone(), id, enrolment, known, down, questions, routes };
     let end = tokio::select! {
         end = session.run(&mut up, inbox) => end,
         end = leadership_lost(&mut leading) => end,
@@ -162,6 +134,8 @@ async fn register(core: &Core, hello: &Hello) -> Result<(), End> {
 struct Session {
     core: Arc<Core>,
     id: SessionId,
+    /// Of the certificate with which the node connected.
+    enrolment: u32,
     known: NodeSession,
     down: Down,
     questions: Questions,
@@ -227,6 +201,11 @@ impl Session {
                             return error.into();
                         }
                     }
+                    Some(Wakeup::Certificate) => {
+                        if !self.has_valid_certificate() {
+                            return because("its certificate is no longer valid");
+                        }
+                    }
                     Some(Wakeup::Replaced) | None => return because("it connected again"),
                 },
                 routes = services::next_routes(&mut self.routes) => {
@@ -243,6 +222,10 @@ impl Session {
                 }
             }
         }
+    }
+
+    fn has_valid_certificate(&self) -> bool {
+        self.core.state.read().check_certificate(self.known.node(), self.enrolment).is_ok()
     }
 
     /// Sends the whole desired state, or the difference to what was last sent, in several messages

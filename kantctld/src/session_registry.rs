@@ -18,6 +18,8 @@ use tokio::sync::{mpsc, oneshot};
 pub enum Wakeup {
     /// The node's desired state may have changed: compare and send the difference.
     Desired,
+    /// The node was enrolled again, or its certificates were revoked: check this one's.
+    Certificate,
     /// A newer session of the same node replaced this one.
     Replaced,
 }

@@ -12,6 +12,7 @@ use common::config::policy::{
     Capacity, PolicySource, open_access_warnings, policy, warnings as policy_warnings,
 };
 use common::config::{ConfigError, ControllerConfig};
+use common::hostlist::HostlistError;
 use common::job::mail::addresses;
 use common::time::Span;
 use common::unit::Bytes;
@@ -37,6 +38,8 @@ pub enum SettingsError {
     UnknownAdmin(String),
     #[error("failed to use `{key}`: `{address}` is not HOST:PORT, for example 10.0.0.1:7600")]
     Address { key: &'static str, address: String },
+    #[error("failed to use `submit_hosts`: {0}")]
+    SubmitHosts(#[from] HostlistError),
     /// The meaning of a relative path depends on the working directory.
     #[error("failed to use `mailer`: `{0}` is not an absolute path, for example /usr/bin/mail")]
     MailerRelative(String),

@@ -14,7 +14,7 @@ use common::wire::peer::{FromPeer, LetterHead, PEER_PATH, PeerHello, ToPeer};
 use kantctld::clock::{SteadyClock, wall_clock};
 use kantctld::peers::{self, AddressBook, Links, LocalController, Peers};
 use kantctld::raft::{Bootstrap, Change, Hooks, LogThread, Member, ReplicaConfig, Status, start};
-use net::{Channel, ClusterKey, Endpoint, Identity, Keepalive, Role, TlsListener, connect_channel};
+use net::{Channel, ClusterKey, Endpoint, Identity, Keepalive, TlsListener, connect_channel};
 use serde_bytes::ByteBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -45,7 +45,7 @@ async fn run_by(
     bootstrap: impl FnOnce(String) -> Bootstrap,
 ) -> Running {
     let dir = tempfile::tempdir().unwrap();
-    let identity = Identity::new(key, Role::Controller).unwrap();
+    let identity = Identity::controller(key).unwrap();
     let listener = TlsListener::bind("127.0.0.1:0", &identity).await.unwrap();
     let address = listener.local_addr().to_string();
     let replica_config = ReplicaConfig {

@@ -32,7 +32,6 @@ pub struct Settings {
     pub address: String,
     /// The controllers, as host:port; at least one.
     pub controllers: Vec<String>,
-    pub cluster_key: PathBuf,
     /// Directory of steps and their journals.
     pub spool: PathBuf,
     pub socket: Option<PathBuf>,
@@ -170,7 +169,6 @@ pub fn check(config: NodeConfig) -> Result<Settings, SettingsError> {
         address: unless_empty(config.address).unwrap_or_else(|| name.to_string()),
         name,
         controllers: config.controllers,
-        cluster_key: require_absolute("cluster_key", config.cluster_key)?,
         spool: require_absolute("spool_dir", config.spool_dir)?,
         socket: unless_empty(config.socket).map(|p| require_absolute("socket", p)).transpose()?,
         only_cpus: cpus.transpose().map_err(SettingsError::Cpus)?,

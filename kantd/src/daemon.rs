@@ -6,6 +6,7 @@ use crate::accounting;
 use crate::cgroup::CgroupParent;
 use crate::config::Settings;
 use crate::container_support::Offer;
+use crate::enrolment::Renewal;
 use crate::gpu::meter;
 use crate::gpu::numbers::NumbersError;
 use crate::health::{self, Watched};
@@ -19,11 +20,13 @@ use crate::session::{NodeInfo, SessionTiming};
 use crate::spool::{Spool, SpoolError};
 use crate::step::{StartLimits, StepRules, Steps, StepsError, StepsSettings};
 use common::gpu::Gpu;
-use common::id::AttemptId;
+use common::id::{AttemptId, NodeName};
 use common::node::Inventory;
 use common::time::Span;
 use common::wire::node::{LaunchOrder, Resized};
-use net::{ClusterKey, Endpoint, Identity, IdentityError, KeyError, ListenError, LocalListener};
+use net::{
+    Credentials, CredentialsError, Endpoint, Identity, IdentityError, ListenError, LocalListener,
+};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -38,14 +41,18 @@ pub enum DaemonError {
     #[error(transparent)]
     Spool(#[from] SpoolError),
     #[error(
-        "failed to authenticate to the controllers: copy the file {path} of a controller to the \
-         same place here (mode 0600), or set `cluster_key` to another file"
+        "this node has no certificate: an operator runs `kantctl admin node invite {name}` on the \
+         host of the leading controller; then run here, as root, \
+         `KANT_INVITATION=... kantd join`"
     )]
-    Key {
-        path: String,
-        #[source]
-        source: KeyError,
-    },
+    NotEnrolled { name: String },
+    #[error(
+        "the certificate in the spool is that of node {theirs}, and this is node {ours}: run \
+         `kantd join` for this name, or correct `name` in kantd.toml"
+    )]
+    OtherName { theirs: NodeName, ours: NodeName },
+    #[error(transparent)]
+    Credentials(#[from] CredentialsError),
     #[error(transparent)]
     Identity(#[from] IdentityError),
     #[error(transparent)]
@@ -74,35 +81,38 @@ pub enum DaemonError {
 pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     let stop = StopSignals::listen()?;
     let spool = Spool::open(&settings.spool)?;
-    let (key, identity) = load_identity(&settings)?;
-    let probed = settings.clone();
+    let credentials = load_credentials(&settings)?;
+    let identity = Identity::node(&credentials)?;
     let NodeProbe { inventory, cgroup, containers, private_dirs, mut gpu_numbers, symptoms } =
-        spawn_blocking(move || probe_node(&probed)).await.map_err(|_| DaemonError::PartEnded)??;
+        probe(&settings).await?;
     gpu_numbers.keep()?;
     let rules = step_rules(&settings, private_dirs, containers);
     let (steps, changes) = Steps::open(steps_settings(&settings, &cgroup, rules)).await?;
     let listener = settings.socket.as_deref().map(listen).transpose()?;
-    log_start(&settings, &key, &inventory, &steps);
+    log_start(&settings, &credentials, &inventory, &steps);
 
     let (RouterChannels { load, routes }, serve_router) =
         routes::connect(&settings.spool, settings.router.as_ref().map(|router| router.bind));
     let (published_replicas, replicas) = watch::channel(BTreeMap::new());
     let (published_loads, replica_loads) = watch::channel(BTreeMap::new());
     let endpoint = |addr: &String| Endpoint::Tls { addr: addr.clone(), identity: identity.clone() };
+    let (gpus, probe_now) = (inventory.gpus.clone(), steps.hook_failed());
     let (watch, health) = health::watch(Watched {
         settings: settings.health.clone(),
-        gpus: inventory.gpus.clone(),
+        gpus: gpus.clone(),
         nvml_library: settings.nvml_library.clone(),
         spool: settings.spool.clone(),
         cgroup,
-        probe_now: steps.hook_failed(),
+        probe_now,
         symptoms,
     });
+    let controllers: Vec<Endpoint> = settings.controllers.iter().map(endpoint).collect();
+    let renewal = Renewal::of(&settings, credentials, &identity, &controllers);
     let parts = NodeRuntime {
-        controllers: settings.controllers.iter().map(endpoint).collect(),
+        controllers,
         info: NodeInfo {
-            name: settings.name,
-            address: settings.address,
+            name: settings.name.clone(),
+            address: settings.address.clone(),
             identity: spool.identity().to_owned(),
             inventory: Arc::new(inventory),
         },
@@ -119,13 +129,10 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     let library = settings.nvml_library.clone();
     let measuring = Measuring::new(Box::new(move || meter::open(library.as_deref())));
     let prober = Prober::new(steps.clone(), published_replicas, published_loads, measuring);
-    let gpus = parts.info.inventory.gpus.clone();
-    let accounting = {
-        let (library, period) = (settings.nvml_library.clone(), settings.accounting_period);
-        accounting::run(steps.clone(), library, period, settings.hold_gpu_memory)
-    };
+    let accounting = account(&settings, steps.clone());
     let mut running = parts.start(StepExecutor { steps, gpus }, prober, held, changes, listener);
     running.spawn(accounting);
+    running.spawn(renewal.run());
     running.spawn(serve_router);
     running.spawn(watch);
     notify::ready();
@@ -138,6 +145,17 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     // Closes the session and removes the socket in order.
     running.shutdown().await;
     Ok(())
+}
+
+fn account(settings: &Settings, steps: Steps) -> impl Future<Output = ()> + use<> {
+    let (library, period) = (settings.nvml_library.clone(), settings.accounting_period);
+    accounting::run(steps, library, period, settings.hold_gpu_memory)
+}
+
+async fn probe(settings: &Settings) -> Result<NodeProbe, DaemonError> {
+    let probed = settings.clone();
+    let probed = spawn_blocking(move || probe_node(&probed)).await;
+    Ok(probed.map_err(|_| DaemonError::PartEnded)??)
 }
 
 fn steps_settings(settings: &Settings, cgroup: &CgroupParent, rules: StepRules) -> StepsSettings {
@@ -229,12 +247,16 @@ impl StopSignals {
     }
 }
 
-fn load_identity(settings: &Settings) -> Result<(ClusterKey, Identity), DaemonError> {
-    let path = &settings.cluster_key;
-    let key = ClusterKey::load(path)
-        .map_err(|source| DaemonError::Key { path: path.display().to_string(), source })?;
-    let identity = Identity::new(&key, net::Role::Node(settings.name.to_string()))?;
-    Ok((key, identity))
+fn load_credentials(settings: &Settings) -> Result<Credentials, DaemonError> {
+    let name = settings.name.clone();
+    match Credentials::load(&settings.spool) {
+        Ok(credentials) if credentials.name == name => Ok(credentials),
+        Ok(credentials) => Err(DaemonError::OtherName { theirs: credentials.name, ours: name }),
+        Err(CredentialsError::Missing { .. }) => {
+            Err(DaemonError::NotEnrolled { name: name.to_string() })
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Looks next to kantd, then in the usual directories.
@@ -254,12 +276,12 @@ fn listen(path: &Path) -> Result<LocalListener, DaemonError> {
 }
 
 /// Logs what this node is and offers, and what it cannot enforce.
-fn log_start(settings: &Settings, key: &ClusterKey, inventory: &Inventory, steps: &Steps) {
+fn log_start(settings: &Settings, credentials: &Credentials, inventory: &Inventory, steps: &Steps) {
     tracing::info!(
         node = %settings.name,
         version = env!("CARGO_PKG_VERSION"),
         controllers = settings.controllers.join(" "),
-        cluster_key = key.fingerprint(),
+        certificate_until = %credentials.until,
         "kantd starts"
     );
     tracing::info!(

@@ -21,7 +21,7 @@ use crate::node_runtime::NodeRuntime;
 use crate::session::{NodeInfo, SessionTiming};
 use common::id::{IdError, NodeName};
 use common::node::Inventory;
-use net::{ClusterKey, Endpoint, Identity, IdentityError, KeyError, Role};
+use net::{ClusterKey, Endpoint, Identity, IdentityError, KeyError};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -100,7 +100,7 @@ pub async fn run(emulation: Emulation) -> Result<(), EmulateError> {
         .map_err(|source| EmulateError::Key { path: path.display().to_string(), source })?;
     let mut nodes = JoinSet::new();
     for name in &emulation.names {
-        let identity = Identity::new(&key, Role::Node(name.to_string()))?;
+        let identity = Identity::emulated_node(&key, name.as_str())?;
         let tls = |addr: &String| Endpoint::Tls { addr: addr.clone(), identity: identity.clone() };
         let node = Node {
             name: name.clone(),

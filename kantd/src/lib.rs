@@ -34,6 +34,7 @@ pub mod routes;
 pub mod runner;
 pub mod session;
 
+pub mod enrolment;
 pub mod node_runtime;
 
 pub mod daemon;

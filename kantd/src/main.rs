@@ -5,7 +5,7 @@ use anyhow::Context;
 use clap::{Parser, Subcommand};
 use kantd::config::{self, DEFAULT_FILE, Settings};
 use kantd::config_warnings::config_warnings;
-use kantd::{daemon, emulate, inventory, logging, node_probe, routes, step, trust};
+use kantd::{daemon, emulate, enrolment, inventory, logging, node_probe, routes, step, trust};
 use nix::sys::stat::{Mode, umask};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -43,6 +43,16 @@ enum Command {
     /// configuration. kantd on this node writes the file from which it knows where the
     /// replicas are.
     Router,
+    /// Get a certificate for this node by an invitation of an operator: once, before kantd first
+    /// starts. Afterwards kantd renews it by itself.
+    Join {
+        /// The invitation printed by `kantctl admin node invite` on the leader's host
+        #[arg(long, value_name = "INVITATION", env = "KANT_INVITATION", hide_env_values = true)]
+        invitation: Option<String>,
+        /// A controller of the cluster [default: the `controllers` of the configuration]
+        #[arg(long, value_name = "HOST:PORT")]
+        to: Vec<String>,
+    },
     /// Supervise one step. Started by kantd.
     #[command(hide = true)]
     Step {
@@ -61,6 +71,9 @@ fn main() -> ExitCode {
         Some(Command::CheckConfig { file }) => check_config(file.or(args.config).as_deref()),
         Some(Command::Emulate(args)) => emulate(args),
         Some(Command::Router) => route(args.config.as_deref()),
+        Some(Command::Join { invitation, to }) => {
+            join(args.config.as_deref(), invitation.as_deref(), to)
+        }
         None => serve(args.config.as_deref()),
     };
     match result {
@@ -90,6 +103,20 @@ fn serve(file: Option<&Path>) -> anyhow::Result<()> {
     // A thread that hangs in a dead file system must not keep kantd from stopping.
     runtime.shutdown_background();
     Ok(result?)
+}
+
+/// Gets the node's first certificate.
+fn join(file: Option<&Path>, invitation: Option<&str>, to: Vec<String>) -> anyhow::Result<()> {
+    umask(Mode::from_bits_truncate(0o077));
+    let (settings, _) = config::load(file)?;
+    let controllers = if to.is_empty() { settings.controllers.clone() } else { to };
+    let runtime = tokio::runtime::Runtime::new().context("failed to start the runtime")?;
+    let joined = runtime.block_on(enrolment::join(&settings, &controllers, invitation))?;
+    print(&format!(
+        "node {} has a certificate until {}; start kantd now, which renews it by itself (if kantd \
+         runs, restart it: jobs run on)\n",
+        joined.name, joined.until
+    ))
 }
 
 /// Routes requests until a stop signal arrives.

@@ -69,7 +69,10 @@ impl Spool {
 }
 
 /// Makes the spool, traversable for users whatever the umask.
-fn make(path: &Path) -> io::Result<()> {
+///
+/// # Errors
+/// Those of the kernel.
+pub fn make(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
     }

@@ -4,14 +4,14 @@ use crate::controller::{
     Controller, NodeChannel, PATIENCE, id, order, send_all, soon, until, wanted,
 };
 use crate::standin;
-use common::id::{AttemptId, GpuIndex};
+use common::id::{AttemptId, GpuIndex, NodeName};
 use common::job::{EndCause, ExitStatus, StepEnd};
 use common::resource::{Allocation, Share};
 use common::time::Span;
 use common::wire::node::{
     DesiredStep, FromNode, OutputChunk, ReadOutput, StepPhase, StepStatus, ToNode, Want,
 };
-use net::ClusterKey;
+use net::{Authority, ClusterKey, Credentials};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs::{self, File, Permissions};
@@ -33,12 +33,15 @@ impl Node {
         let dir = tempfile::tempdir().unwrap();
         fs::set_permissions(dir.path(), Permissions::from_mode(0o711)).unwrap();
         let node = Self { dir };
-        key.save(&node.path("cluster.key")).unwrap();
+        let authority = Authority::new(key).unwrap();
+        fs::create_dir(node.path("spool")).unwrap();
+        fs::set_permissions(node.path("spool"), Permissions::from_mode(0o711)).unwrap();
+        let credentials = Credentials::issued_by(&authority, NodeName::new("g-1").unwrap());
+        credentials.unwrap().save(&node.path("spool")).unwrap();
         let config = format!(
             "name = \"g-1\"\ncontrollers = [\"{addr}\"]\ncgroup = \"off\"\n\
-             allow_root_jobs = true\nmemory_kept_back = \"1M\"\ncluster_key = \"{}\"\n\
+             allow_root_jobs = true\nmemory_kept_back = \"1M\"\n\
              spool_dir = \"{}\"\nsocket = \"{}\"\n",
-            node.path("cluster.key").display(),
             node.path("spool").display(),
             node.path("run/kantd.sock").display(),
         );
@@ -351,7 +354,7 @@ async fn systemd_is_notified_even_without_a_controller() {
 
     let log = node.log();
     for text in
-        ["g-1", &unused.to_string(), &key.fingerprint(), "memory", "jobs on this node run on"]
+        ["g-1", &unused.to_string(), "certificate_until", "memory", "jobs on this node run on"]
     {
         assert!(log.contains(text), "{text}: {log}");
     }
@@ -361,12 +364,19 @@ async fn systemd_is_notified_even_without_a_controller() {
 async fn errors_that_keep_kantd_from_starting_name_the_remedy() {
     let key = ClusterKey::generate().unwrap();
     let node = Node::new(&key, "127.0.0.1:1");
-    fs::rename(node.path("cluster.key"), node.path("away")).unwrap();
+    let credentials = node.path("spool/credentials.toml");
+    fs::rename(&credentials, node.path("away")).unwrap();
     assert!(!node.start().wait().success());
     let log = node.log();
-    assert!(log.contains("cluster.key") && log.contains("copy the file"), "{log}");
+    assert!(log.contains("kantctl admin node invite g-1") && log.contains("kantd join"), "{log}");
 
-    fs::rename(node.path("away"), node.path("cluster.key")).unwrap();
+    let other = fs::read_to_string(node.path("away")).unwrap().replace("g-1", "g-2");
+    fs::write(&credentials, other).unwrap();
+    fs::set_permissions(&credentials, Permissions::from_mode(0o600)).unwrap();
+    assert!(!node.start().wait().success());
+    assert!(node.log().contains("is that of node g-2"), "{}", node.log());
+
+    fs::rename(node.path("away"), &credentials).unwrap();
     let _first = node.start();
     eventually("the first kantd runs", || node.path("run/kantd.sock").exists()).await;
     assert!(!node.start().wait().success());

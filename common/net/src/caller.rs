@@ -3,14 +3,16 @@
 //! A daemon may act for a user of its own local socket, by the header [`USER_HEADER`]. From any
 //! other caller the header is refused.
 
+use std::net::IpAddr;
+
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use thiserror::Error;
 
-use crate::identity::Role;
 use crate::refusal::Refusal;
+use crate::role::Role;
 
 /// The header that names the local user of a forwarded request: `<uid>:<gid>`.
 pub const USER_HEADER: &str = "x-kant-user";
@@ -29,8 +31,10 @@ pub enum Caller {
         /// `None` where the kernel does not report it.
         pid: Option<i32>,
     },
-    /// A daemon with a certificate from the cluster key.
+    /// A daemon with a certificate of the cluster.
     Peer(Role),
+    /// A host without a certificate, at this address. It may use an invitation.
+    Stranger(IpAddr),
 }
 
 /// The user who makes a request. An axum extractor, like [`Caller`].
@@ -66,6 +70,9 @@ pub enum CallerError {
     /// A daemon made a request of its own where a user is required.
     #[error("{role} made a request that requires a user, and named none")]
     Unnamed { role: Role },
+    /// A host without a certificate asked for something other than to be enrolled.
+    #[error("this host proved no identity: an operator must invite it first")]
+    Stranger,
     #[error("the header {USER_HEADER} must be given once and read `<uid>:<gid>`")]
     Malformed,
     /// The router is not served by [`crate::serve`], which is a bug in the daemon.
@@ -81,6 +88,7 @@ pub fn caller_identity(caller: &Caller, headers: &HeaderMap) -> Result<User, Cal
             Ok(User { uid: *uid, gid: *gid, via: Via::Socket })
         }
         (Caller::Local { .. }, Some(_), _) => Err(CallerError::Claimed),
+        (Caller::Stranger(_), ..) => Err(CallerError::Stranger),
         (Caller::Peer(role), None, _) => Err(CallerError::Unnamed { role: role.clone() }),
         (Caller::Peer(_), Some(_), Some(_)) => Err(CallerError::Malformed),
         (Caller::Peer(role), Some(value), None) => {
@@ -88,7 +96,7 @@ pub fn caller_identity(caller: &Caller, headers: &HeaderMap) -> Result<User, Cal
                 value.to_str().ok().and_then(parse_ids).ok_or(CallerError::Malformed)?;
             let via = match role {
                 Role::Controller => Via::Controller,
-                Role::Node(name) => Via::Node(name.clone()),
+                Role::Node { name, .. } => Via::Node(name.clone()),
             };
             Ok(User { uid, gid, via })
         }
@@ -137,6 +145,8 @@ impl From<CallerError> for Refusal {
             CallerError::Unnamed { .. } => {
                 Refusal::new(StatusCode::BAD_REQUEST, "user-unnamed", message)
             }
+            CallerError::Stranger => Refusal::new(StatusCode::UNAUTHORIZED, "no_identity", message)
+                .hint("for a node: `kantctl admin node invite`, then `kantd join` there"),
             CallerError::Malformed => {
                 Refusal::new(StatusCode::BAD_REQUEST, "user-malformed", message)
             }
@@ -177,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_daemon_vouches_for_a_user() {
-        let node = Caller::Peer(Role::Node("g-1".to_owned()));
+        let node = Caller::Peer(Role::Node { name: "g-1".to_owned(), enrolment: 1 });
         let user = caller_identity(&node, &naming(&["1000:100"])).unwrap();
         assert_eq!(user, User { uid: 1000, gid: 100, via: Via::Node("g-1".to_owned()) });
         let user = caller_identity(&Caller::Peer(Role::Controller), &naming(&["5:6"])).unwrap();
@@ -188,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_malformed_user_header_is_refused() {
-        let node = Caller::Peer(Role::Node("g-1".to_owned()));
+        let node = Caller::Peer(Role::Node { name: "g-1".to_owned(), enrolment: 1 });
         let cases: [&[&str]; 9] = [
             &[""],
             &["1000"],

@@ -1,32 +1,85 @@
-//! The secret by which one more controller joins a cluster. It is random, shown once, and stored
-//! only as a hash.
+//! The secret by which one more controller, or a node, joins a cluster. It is random, shown once,
+//! and stored only as a hash. With it comes the fingerprint of the cluster's authority, so that the
+//! host that joins knows to which cluster it speaks.
 
 use common::hex::hex;
 use sha2::{Digest, Sha256};
+use std::fmt;
+use std::str::FromStr;
 
 use crate::key::KeyError;
 
 const SECRET_BYTES: usize = 20;
-/// Makes a secret recognizable.
+/// Makes an invitation recognizable.
 const PREFIX: &str = "kant-invitation-";
 
-/// A new secret.
-///
-/// # Errors
-/// [`KeyError::NoRandomness`].
-pub fn new_invitation() -> Result<String, KeyError> {
-    let mut bytes = [0; SECRET_BYTES];
-    rustls::crypto::ring::default_provider()
-        .secure_random
-        .fill(&mut bytes)
-        .map_err(|_| KeyError::NoRandomness)?;
-    Ok(format!("{PREFIX}{}", hex(&bytes)))
+/// What an operator gives to a host that is to join: `kant-invitation-SECRET-AUTHORITY`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Invitation {
+    pub secret: String,
+    /// The fingerprint of the cluster's authority ([`crate::Authority::fingerprint`]).
+    pub authority: String,
+}
+
+/// A text that is no invitation.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "this is not an invitation: it reads `{PREFIX}` and two numbers, and is printed by \
+     `kantctl admin node invite` or `kantctl admin controller invite` on one line"
+)]
+pub struct NotAnInvitation;
+
+impl Invitation {
+    /// A new secret, for hosts that should trust this authority.
+    ///
+    /// # Errors
+    /// [`KeyError::NoRandomness`].
+    pub fn new(authority: String) -> Result<Self, KeyError> {
+        let mut bytes = [0; SECRET_BYTES];
+        rustls::crypto::ring::default_provider()
+            .secure_random
+            .fill(&mut bytes)
+            .map_err(|_| KeyError::NoRandomness)?;
+        Ok(Self { secret: hex(&bytes), authority })
+    }
+
+    /// The stored form of the secret.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        invitation_hash(&self.secret)
+    }
 }
 
 /// The stored form of a secret.
 #[must_use]
 pub fn invitation_hash(secret: &str) -> String {
-    hex(&Sha256::digest(secret.trim().as_bytes()))
+    hex(&Sha256::digest(secret.as_bytes()))
+}
+
+impl fmt::Display for Invitation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{PREFIX}{}-{}", self.secret, self.authority)
+    }
+}
+
+impl fmt::Debug for Invitation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Invitation(authority {})", self.authority)
+    }
+}
+
+impl FromStr for Invitation {
+    type Err = NotAnInvitation;
+
+    fn from_str(text: &str) -> Result<Self, NotAnInvitation> {
+        let rest = text.trim().strip_prefix(PREFIX).ok_or(NotAnInvitation)?;
+        let (secret, authority) = rest.split_once('-').ok_or(NotAnInvitation)?;
+        let is_hex = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_hexdigit());
+        if !is_hex(secret) || !is_hex(authority) {
+            return Err(NotAnInvitation);
+        }
+        Ok(Self { secret: secret.to_owned(), authority: authority.to_owned() })
+    }
 }
 
 #[cfg(test)]
@@ -34,12 +87,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_differ_and_a_hash_gives_none_away() {
-        let (one, other) = (new_invitation().unwrap(), new_invitation().unwrap());
+    fn secrets_differ_and_neither_a_hash_nor_debug_output_gives_one_away() {
+        let new = || Invitation::new("ab".repeat(16)).unwrap();
+        let (one, other) = (new(), new());
         assert_ne!(one, other);
-        assert_eq!(one.len(), PREFIX.len() + 2 * SECRET_BYTES);
-        assert_eq!(invitation_hash(&one), invitation_hash(&format!("{one}\n")));
-        assert!(invitation_hash(&one) != invitation_hash(&other));
-        assert_eq!(invitation_hash(&one).len(), 64);
+        assert_eq!(one.secret.len(), 2 * SECRET_BYTES);
+        assert!(one.hash() != other.hash() && one.hash().len() == 64);
+        assert!(!one.hash().contains(&one.secret[..8]));
+        assert!(!format!("{one:?}").contains(&one.secret[..8]));
+    }
+
+    #[test]
+    fn an_invitation_reads_back_and_other_text_is_refused() {
+        let one = Invitation::new("ab".repeat(16)).unwrap();
+        assert_eq!(format!(" {one}\n").parse(), Ok(one.clone()));
+        for text in ["", "kant-invitation-", "kant-invitation-ab", "kant-invitation-ab-x", "ab-cd"]
+        {
+            assert_eq!(text.parse::<Invitation>(), Err(NotAnInvitation), "{text}");
+        }
     }
 }

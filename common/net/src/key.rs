@@ -1,9 +1,9 @@
-//! The cluster key: one secret file, the same on every host, which defines a cluster.
+//! The cluster key: one secret file, the same on every controller, which defines a cluster.
 //!
-//! The certificate authority is derived from it ([`crate::Identity`]). The key is not sent over the
-//! network and not printed.
+//! The certificate authority is derived from it ([`crate::Authority`]). It is sent only to a
+//! controller that an operator invited, and not printed.
 
-use common::hex::hex;
+use common::hex::{hex, unhex};
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -15,14 +15,14 @@ use thiserror::Error;
 
 use crate::trusted::{TrustError, check_trusted_way};
 
-const HEADER: &str = "kant cluster key v1 (secret: mode 0600, the same file on every host)";
+const HEADER: &str = "kant cluster key v1 (secret: mode 0600, on controllers only)";
 /// The required beginning of the first line; the rest of the line is a note to the reader.
 const HEADER_START: &str = "kant cluster key v1";
 const KEY_BYTES: usize = 32;
 /// Far above any real key file, so that a wrong path cannot fill the memory.
 const FILE_BYTES_MAX: u64 = 4096;
 
-/// The secret that all daemons of one cluster share.
+/// The secret that the controllers of one cluster share.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ClusterKey([u8; KEY_BYTES]);
 
@@ -33,7 +33,7 @@ pub enum KeyError {
     #[error("failed to generate a cluster key: the system returned no random bytes")]
     NoRandomness,
     #[error(
-        "failed to read cluster key {}: every host needs a copy of the first controller's",
+        "failed to read cluster key {}: a controller gets it when it joins (`kantctld join`)",
         path.display()
     )]
     Read {
@@ -70,7 +70,7 @@ pub enum KeyError {
         #[source]
         source: io::Error,
     },
-    /// A key exists; replacing it would disconnect every host that has it.
+    /// A key exists; replacing it would disconnect every host of its cluster.
     #[error(
         "cluster key {} already exists and was not changed: move it away first \
          if this is to be a new cluster",
@@ -128,6 +128,16 @@ impl ClusterKey {
             .map_err(|source| KeyError::Write { path: path.to_owned(), source })
     }
 
+    /// For a controller that joins.
+    pub fn secret(&self) -> String {
+        hex(&self.0)
+    }
+
+    /// The key of [`Self::secret`].
+    pub fn from_secret(secret: &str) -> Option<Self> {
+        Some(Self(unhex(secret)?.try_into().ok()?))
+    }
+
     /// Sixteen hexadecimal digits that identify the key without revealing it: safe to print and to
     /// compare between hosts.
     pub fn fingerprint(&self) -> String {
@@ -164,14 +174,8 @@ fn parse(text: &str) -> Option<ClusterKey> {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.next()?.starts_with(HEADER_START).then_some(())?;
     let digits = lines.next()?;
-    (lines.next().is_none() && digits.len() == 2 * KEY_BYTES).then_some(())?;
-    let mut bytes = [0; KEY_BYTES];
-    for (byte, pair) in bytes.iter_mut().zip(digits.as_bytes().chunks_exact(2)) {
-        let high = char::from(pair[0]).to_digit(16)?;
-        let low = char::from(pair[1]).to_digit(16)?;
-        *byte = (high << 4 | low) as u8;
-    }
-    Some(ClusterKey(bytes))
+    lines.next().is_none().then_some(())?;
+    Some(ClusterKey(unhex(digits)?.try_into().ok()?))
 }
 
 #[cfg(test)]
@@ -236,7 +240,7 @@ mod tests {
     fn a_missing_key_says_where_to_get_one() {
         let error = ClusterKey::load(Path::new("/nonexistent/cluster.key")).unwrap_err();
         assert!(error.to_string().contains("/nonexistent/cluster.key"), "{error}");
-        assert!(error.to_string().contains("first controller's"), "{error}");
+        assert!(error.to_string().contains("kantctld join"), "{error}");
     }
 
     #[test]

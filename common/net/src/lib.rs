@@ -18,11 +18,18 @@ mod users;
 mod key;
 pub mod limiter;
 
-mod identity;
+mod role;
+
+mod authority;
 mod invitation;
+
+mod credentials;
+mod identity;
+mod pinned;
 
 mod caller;
 mod client;
+mod revocations;
 
 mod channel;
 mod listen;
@@ -35,6 +42,7 @@ pub use axum::{
     http,
 };
 
+pub use authority::{Authority, PublicKey};
 pub use backoff::Backoff;
 pub use caller::{Caller, CallerError, USER_HEADER, User, Via, caller_identity};
 pub use channel::{
@@ -42,12 +50,15 @@ pub use channel::{
     connect_channel,
 };
 pub use client::{Client, ClientError, Endpoint};
+pub use credentials::{Credentials, CredentialsError, NewKey, issue_certificate, public_key};
 pub use forward::forward;
-pub use identity::{Identity, IdentityError, Role};
-pub use invitation::{invitation_hash, new_invitation};
+pub use identity::Identity;
+pub use invitation::{Invitation, NotAnInvitation, invitation_hash};
 pub use key::{ClusterKey, KeyError};
-pub use listen::{ListenError, LocalListener, TlsListener, serve};
+pub use listen::{ListenError, LocalListener, TlsListener, serve, serve_revocable};
 pub use passable::make_passable_dir;
 pub use refusal::{ApiError, Refusal, RefusalCode};
+pub use revocations::Revocations;
+pub use role::{IdentityError, Role};
 pub use trusted::{TrustError, check_trusted, check_trusted_way};
 pub use users::{OwnerRefusal, OwnerRules, UserRecord};

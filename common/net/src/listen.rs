@@ -13,22 +13,27 @@ mod write_timeout;
 use std::io;
 use std::path::PathBuf;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::serve::Listener;
 use thiserror::Error;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 pub use tls::TlsListener;
 pub use unix::LocalListener;
 
 use crate::caller::Caller;
+use crate::revocations::Revocations;
 use connection::Limits;
 
 /// The time that a shutdown waits for unfinished answers; streams are cut off then.
 const GRACE: Duration = Duration::from_secs(5);
+/// The most connections of strangers at a time. More are closed unanswered: a host that joins tries
+/// again.
+const STRANGERS_MAX: usize = 256;
 /// The pause of a listener that cannot accept, mostly for lack of file descriptors.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -70,7 +75,20 @@ pub async fn serve<L>(
 where
     L: Listener<Addr = Caller>,
 {
-    serve_within(listener, router, shutdown, Limits::default()).await
+    serve_within(listener, router, shutdown, Limits::default(), Revocations::default()).await
+}
+
+/// The same; a connection of a node ends when its certificate is revoked.
+pub async fn serve_revocable<L>(
+    listener: L,
+    router: Router,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+    revocations: Revocations,
+) -> io::Result<()>
+where
+    L: Listener<Addr = Caller>,
+{
+    serve_within(listener, router, shutdown, Limits::default(), revocations).await
 }
 
 async fn serve_within<L>(
@@ -78,18 +96,34 @@ async fn serve_within<L>(
     router: Router,
     shutdown: impl Future<Output = ()> + Send + 'static,
     limits: Limits,
+    revocations: Revocations,
 ) -> io::Result<()>
 where
     L: Listener<Addr = Caller>,
 {
     let mut shutdown = pin!(shutdown);
     let (stop, stopping) = watch::channel(false);
+    let strangers = Arc::new(Semaphore::new(STRANGERS_MAX));
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             (io, caller) = listener.accept() => {
-                let router = router.clone();
-                connections.spawn(connection::serve(io, caller, router, limits, stopping.clone()));
+                let (router, stopping) = (router.clone(), stopping.clone());
+                if !matches!(caller, Caller::Stranger(_)) {
+                    let revoked = revocations.wait(&caller);
+                    connections.spawn(async move {
+                        tokio::select! {
+                            () = connection::serve(io, caller, router, limits, stopping) => {}
+                            () = revoked => {}
+                        }
+                    });
+                } else if let Ok(permit) = strangers.clone().try_acquire_owned() {
+                    let limits = limits.of_stranger();
+                    connections.spawn(async move {
+                        connection::serve(io, caller, router, limits, stopping).await;
+                        drop(permit);
+                    });
+                }
             }
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
             () = &mut shutdown => break,

@@ -55,7 +55,7 @@ async fn echo(role: Role, mut channel: Channel<Order, Report>) {
 fn daemon(keepalive: Keepalive) -> Router {
     let channel = move |caller: Caller, upgrade: WebSocketUpgrade| async move {
         match caller {
-            Caller::Peer(Role::Controller) | Caller::Local { .. } => {
+            Caller::Peer(Role::Controller) | Caller::Local { .. } | Caller::Stranger(_) => {
                 Err(Refusal::new(StatusCode::FORBIDDEN, "not-a-node", "only nodes have channels"))
             }
             Caller::Peer(role) => {

@@ -6,7 +6,7 @@ mod support;
 
 use axum::Router;
 use axum::routing::get;
-use net::{Caller, Client, ClientError, Role};
+use net::{Authority, Caller, Client, ClientError, Identity, Invitation};
 use support::{controller, key, node, serve_tls, soon, tls};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -18,6 +18,7 @@ fn who() -> Router {
         match caller {
             Caller::Peer(role) => format!("\"{role}\""),
             Caller::Local { uid, .. } => format!("\"uid {uid}\""),
+            Caller::Stranger(_) => "\"stranger\"".to_owned(),
         }
     }
     Router::new().route("/who", get(answer))
@@ -30,7 +31,7 @@ async fn both_ends_prove_themselves_and_the_server_learns_the_role() {
     for identity in [node(&key, "g-012"), controller(&key)] {
         let client = Client::new(tls(addr, &identity));
         let answer: String = soon(client.get("/who")).await.unwrap();
-        assert_eq!(answer, identity.role().to_string());
+        assert_eq!(answer, identity.role().unwrap().to_string());
     }
     server.stop().await;
 }
@@ -58,20 +59,20 @@ async fn a_client_trusts_no_controller_of_another_cluster() {
     let client = Client::new(tls(addr, &node(&key(), "g-1")));
     let error = soon(client.get::<String>("/who")).await.unwrap_err();
     assert!(error.is_unreachable(), "{error}");
-    assert!(error.to_string().contains("the same cluster key"), "{error}");
+    assert!(error.to_string().contains("this host's cluster"), "{error}");
     server.stop().await;
 }
 
 /// A client that trusts any server, for testing the server's checks.
 #[tokio::test]
-async fn a_server_lets_in_no_client_of_another_cluster_and_none_without_certificate() {
+async fn a_server_lets_in_no_client_of_another_cluster_and_knows_one_without_certificate() {
     let ours = key();
     let (server, addr) = serve_tls("127.0.0.1:0", &controller(&ours), who()).await;
-    let stranger = key();
-    for config in [gullible::with_identity(&node(&stranger, "g-1")), gullible::anonymous()] {
-        let answer = soon(gullible::ask(config, addr)).await;
-        assert!(answer.is_err(), "{answer:?}");
-    }
+    let foreign = gullible::with_identity(&node(&key(), "g-1"));
+    let answer = soon(gullible::ask(foreign, addr)).await;
+    assert!(answer.is_err(), "{answer:?}");
+    let answer = soon(gullible::ask(gullible::anonymous(), addr)).await.unwrap();
+    assert!(answer.contains("stranger"), "{answer}");
     // The client itself works: with the right identity it gets an answer.
     let config = gullible::with_identity(&node(&ours, "g-1"));
     assert!(soon(gullible::ask(config, addr)).await.unwrap().contains("node g-1"));
@@ -119,12 +120,41 @@ async fn garbage_and_silence_do_not_hurt_the_listener() {
 }
 
 #[tokio::test]
+async fn an_invited_host_trusts_only_the_cluster_of_its_invitation() {
+    let (ours, other) = (key(), key());
+    let invitation = |key| Invitation::new(Authority::new(key).unwrap().fingerprint()).unwrap();
+    let (server, addr) = serve_tls("127.0.0.1:0", &controller(&ours), who()).await;
+    let ask = async |key| {
+        let identity = Identity::invited(&invitation(key)).unwrap();
+        soon(Client::new(tls(addr, &identity)).get::<String>("/who")).await
+    };
+    assert_eq!(ask(&ours).await.unwrap(), "stranger");
+    let error = ask(&other).await.unwrap_err();
+    assert!(error.is_unreachable(), "{error}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_replaced_identity_holds_for_new_connections_of_both_sides() {
+    let (old, new) = (key(), key());
+    let (serving, asking) = (controller(&old), node(&old, "g-1"));
+    let (server, addr) = serve_tls("127.0.0.1:0", &serving, who()).await;
+    let ask = || async { soon(Client::new(tls(addr, &asking)).get::<String>("/who")).await };
+    assert_eq!(ask().await.unwrap(), "node g-1");
+    serving.replace(&controller(&new));
+    assert!(ask().await.unwrap_err().is_unreachable());
+    asking.replace(&node(&new, "g-2"));
+    assert_eq!(ask().await.unwrap(), "node g-2");
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn roles_with_similar_names_stay_distinct() {
     let key = key();
     let (server, addr) = serve_tls("127.0.0.1:0", &controller(&key), who()).await;
     let client = Client::new(tls(addr, &node(&key, "controller")));
     let answer: String = soon(client.get("/who")).await.unwrap();
-    assert_eq!(answer, Role::Node("controller".to_owned()).to_string());
+    assert_eq!(answer, "node controller");
     server.stop().await;
 }
 

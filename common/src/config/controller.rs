@@ -12,10 +12,12 @@ use serde::{Deserialize, Serialize};
 
 /// The users that a node may speak for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum VouchedFor {
-    /// Its ordinary users.
+    /// The owners of the jobs that it runs.
     #[default]
+    JobOwners,
+    /// Its ordinary users.
     Users,
     /// All its users, root and operators included.
     Operators,
@@ -31,8 +33,8 @@ config_table! {
         /// The local socket for kantctl. Every user of this host may connect; the kernel reports
         /// the user's identity.
         socket: String = "/run/kant/kantctld.sock".to_owned(),
-        /// Address and port for nodes and other controllers, over mutual TLS with certificates
-        /// derived from the cluster key. Empty: none.
+        /// Address and port for nodes and other controllers, over TLS with certificates of the
+        /// cluster. Empty: none.
         listen: String = "127.0.0.1:7600".to_owned(),
         /// Address (host:port) at which nodes and other controllers reach this controller. Empty:
         /// the value of `listen`. Set it if `listen` is 0.0.0.0.
@@ -43,17 +45,22 @@ config_table! {
         peers: Vec<String> = Vec::new(),
         /// This controller's name in messages. Empty: the host name.
         name: String = String::new(),
-        /// The cluster's secret key. It is made at the first start if it does not exist; copy it to
-        /// every node. Only its owner may read it.
-        cluster_key: String = "/etc/kant/cluster.key".to_owned(),
+        /// The cluster's secret key, which signs the certificates of nodes. It is made at the first
+        /// start of a cluster, and other controllers get it when they join. Only its owner may read
+        /// it, and no other host has it.
+        cluster_key: String = "/var/lib/kantctld/cluster.key".to_owned(),
         /// Operators: users (names or uids) who may do everything. Root and the user that kantctld
         /// runs as are always operators.
         admins: Vec<String> = Vec::new(),
         /// kantd on a node forwards the requests of local users and of jobs, and names the user.
-        /// `users`: the controller accepts such requests only from ordinary users; root and the
-        /// operators must use a controller's host. `operators`: also from root and the operators.
-        /// Then root of any node controls the cluster.
-        nodes_may_vouch_for: VouchedFor = VouchedFor::Users,
+        /// `job_owners`: the controller accepts such requests from users with a job on that node.
+        /// `users`: from all ordinary users; then root of any node can act for all of them.
+        /// `operators`: also from root and the operators; then root of any node controls the
+        /// cluster.
+        nodes_may_vouch_for: VouchedFor = VouchedFor::JobOwners,
+        /// Nodes on which all ordinary users may use kantctl, such as login hosts: names and lists
+        /// such as login[1-2].
+        submit_hosts: Vec<String> = Vec::new(),
         /// Accept jobs submitted by root. They run as root.
         allow_root_jobs: bool = false,
         /// Users with a smaller uid, except root, are system users, whose jobs are refused.

@@ -27,10 +27,8 @@ config_table! {
         address: String = String::new(),
         /// The controllers, each as host:port. The first that answers is used.
         controllers: Vec<String> = vec!["127.0.0.1:7600".to_owned()],
-        /// The cluster's secret key, copied from the controller.
-        cluster_key: String = "/etc/kant/cluster.key".to_owned(),
-        /// Directory for the records of running jobs and for the private `/tmp` of jobs. It
-        /// must survive a restart of kantd.
+        /// Directory for the records of running jobs, for the private `/tmp` of jobs and for this
+        /// node's certificate. It must survive a restart of kantd.
         spool_dir: String = "/var/lib/kantd".to_owned(),
         /// A local socket for kantctl on this node. kantd forwards the requests to the controller.
         /// Empty: none.

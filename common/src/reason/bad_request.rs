@@ -118,6 +118,8 @@ pub enum BadRequest {
     DrainReason { node: NodeName, most: usize },
     #[error("an invitation is valid for 1 s to {most}: change --expires")]
     InvitationExpires { most: Span },
+    #[error("an invitation names 1 to {most} nodes: make several")]
+    InvitedNodes { most: usize },
 
     #[error(
         "each component of this set fits, but not all of them at once, even if nothing else ran: \

@@ -41,10 +41,15 @@
 //! | GET /v1/status, /v1/controllers | -> `Status`, `ControllerList` |
 //! | POST /v1/controllers, /v1/controllers/invite | `JoinRequest`, `InviteRequest` -> answers |
 //! | POST /v1/controllers/{id}/promote, /remove, /transfer | -> `ControllerList` |
+//! | GET /v1/enrolments | -> `EnrolmentList` (operators) |
+//! | POST /v1/enrolments/invite | `NodeInviteRequest` -> `InviteAnswer` (operators) |
+//! | POST /v1/enrolments/join, /renew | `EnrolRequest`, `RenewRequest` -> `IssuedCertificate` |
+//! | POST /v1/enrolments/{name}/revoke | `()` -> `EnrolmentList` (operators) |
 
 mod accounts;
 mod changed;
 mod controllers;
+mod enrolment;
 mod explanation;
 mod history;
 mod job_name;
@@ -79,6 +84,10 @@ pub use changed::{Changed, ChangedNodes, CheckpointAnswer};
 pub use controllers::{
     ControllerList, ControllerRole, ControllerView, InviteAnswer, InviteRequest, JoinAnswer,
     JoinRequest,
+};
+pub use enrolment::{
+    EnrolRequest, EnrolmentList, EnrolmentView, IssuedCertificate, NodeInviteRequest, RenewRequest,
+    Secret,
 };
 pub use explanation::Explanation;
 pub use history::{

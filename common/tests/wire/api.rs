@@ -3,7 +3,8 @@
 use crate::nodes::{allocation, inventory, name, owner};
 use crate::{Form, check};
 use common::id::{
-    Attempt, ClusterId, ControllerId, JobId, JobKey, LogIndex, QueueName, RequestKey, TaskNumber,
+    Attempt, ClusterId, ControllerId, JobId, JobKey, LogIndex, NodeName, QueueName, RequestKey,
+    TaskNumber, Uid,
 };
 use common::job::{Ask, ExitStatus, Outcome, Phase, Usage};
 use common::node::{Contact, NodeStatus};
@@ -12,9 +13,10 @@ use common::time::{Span, Time};
 use common::unit::{Bytes, Cpus, Gpus};
 use common::wire::api::{
     BatchAnswer, BatchJob, BatchOutcome, BatchRequest, ControllerList, ControllerRole,
-    ControllerView, InviteAnswer, InviteRequest, JobList, JobView, JoinAnswer, JoinRequest,
-    LaunchAnswer, LaunchRequest, NodeList, NodeView, ReasonView, SubmitAnswer, SubmitRequest,
-    TimelineEntry,
+    ControllerView, EnrolRequest, EnrolmentList, EnrolmentView, InviteAnswer, InviteRequest,
+    IssuedCertificate, JobList, JobView, JoinAnswer, JoinRequest, LaunchAnswer, LaunchRequest,
+    NodeInviteRequest, NodeList, NodeView, ReasonView, RenewRequest, Secret, SubmitAnswer,
+    SubmitRequest, TimelineEntry,
 };
 use common::wire::peer::PEER_PROTOCOL;
 use std::collections::BTreeMap;
@@ -173,22 +175,55 @@ fn controllers_match_the_golden_files() {
         name: "ctl2".to_owned(),
         address: "ctl2:7600".to_owned(),
         learner: false,
-        invitation: String::new(),
+        invitation: Secret::default(),
         replaces: Some(ControllerId(2)),
         cluster: Some(ClusterId(0xcafe)),
         now: Time(1_700_000_000_000),
     };
     check(&Form::JSON, "join-request.json", &join);
-    let answer =
-        JoinAnswer { cluster: ClusterId(0xcafe), id: ControllerId(3), release: "0.1.0".to_owned() };
+    let answer = JoinAnswer {
+        cluster: ClusterId(0xcafe),
+        id: ControllerId(3),
+        release: "0.1.0".to_owned(),
+        key: Secret("00".to_owned()),
+    };
     check(&Form::JSON, "join-answer.json", &answer);
     check(&Form::JSON, "invite-request.json", &InviteRequest { lasts: Span(3_600_000) });
     let answer = InviteAnswer {
-        invitation: "kant-invitation-00".to_owned(),
+        invitation: Secret("kant-invitation-00".to_owned()),
         until: Time(1_700_000_000_000),
         address: "ctl1:7600".to_owned(),
     };
     check(&Form::JSON, "invite-answer.json", &answer);
+}
+
+#[test]
+fn the_enrolment_of_a_node_matches_the_golden_files() {
+    let name = NodeName::new("g001").unwrap();
+    let invite = NodeInviteRequest { lasts: Span(3_600_000), names: vec![name.clone()] };
+    check(&Form::JSON, "node-invite-request.json", &invite);
+    let secret = Secret("00".to_owned());
+    let enrol = EnrolRequest { secret, name: name.clone(), key: "ab".to_owned() };
+    check(&Form::JSON, "enrol-request.json", &enrol);
+    check(&Form::JSON, "renew-request.json", &RenewRequest { key: "ab".to_owned() });
+    let issued = IssuedCertificate {
+        name: name.clone(),
+        enrolment: 2,
+        issued: Time(1_700_000_000_000),
+        until: Time(1_702_592_000_000),
+        certificate: "30".to_owned(),
+        authorities: vec!["30".to_owned()],
+    };
+    check(&Form::JSON, "issued-certificate.json", &issued);
+    let one = EnrolmentView {
+        name,
+        number: 2,
+        by: Uid(0),
+        at: Time(1_700_000_000_000),
+        revoked_at: Some(Time(1_700_000_060_000)),
+        revoked_by: Some(Uid(0)),
+    };
+    check(&Form::JSON, "enrolments.json", &EnrolmentList { enrolments: vec![one] });
 }
 
 #[test]

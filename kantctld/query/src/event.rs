@@ -1,7 +1,7 @@
 //! Events as lines of text, for people and for tests that compare timelines.
 
 use crate::timeline::{self, user_phrase};
-use common::id::{AttemptId, ReservationName, Uid};
+use common::id::{AttemptId, NodeName, ReservationName, Uid};
 use common::job::EndCause;
 use common::time::Time;
 use state::Event;
@@ -82,8 +82,10 @@ impl fmt::Display for Line<'_> {
             Event::ReservationDeleted { name, by } => reservation(f, name, "deleted", *by),
             Event::ReservationExpired { name } => write!(f, "reservation {name}: expired"),
             Event::ServiceChanged { .. } | Event::ServiceRemoved { .. } => service(f, self.0),
-            Event::ControllerInvited { by, until } => invited(f, *by, *until),
+            Event::Invited { by, until } => invited(f, *by, *until),
             Event::InvitationUsed { by, address } => joins(f, *by, address),
+            Event::NodeEnrolled { name, number, by } => enrolled(f, name, *number, *by),
+            Event::NodeRevoked { name, by } => revoked(f, name, *by),
             Event::SubmitRefused { place, refusal } => {
                 write!(f, "job {} of many refused: {}", place + 1, refusal.with_hint())
             }
@@ -141,6 +143,14 @@ fn reservation(
     by: Uid,
 ) -> fmt::Result {
     write!(f, "reservation {name}: {what} by {}", user_phrase(by))
+}
+
+fn enrolled(f: &mut fmt::Formatter<'_>, name: &NodeName, number: u32, by: Uid) -> fmt::Result {
+    write!(f, "node {name}: enrolled ({number}), invited by {}", user_phrase(by))
+}
+
+fn revoked(f: &mut fmt::Formatter<'_>, name: &NodeName, by: Uid) -> fmt::Result {
+    write!(f, "node {name}: certificates revoked by {}", user_phrase(by))
 }
 
 fn invited(f: &mut fmt::Formatter<'_>, by: Uid, until: Time) -> fmt::Result {

@@ -111,7 +111,7 @@ fn uid_of_caller(request: &Request) -> Option<u32> {
     let user = net::caller_identity(caller, request.headers()).ok().map(|user| user.uid);
     match caller {
         Caller::Local { uid, .. } => Some(*uid),
-        Caller::Peer(_) => user,
+        Caller::Peer(_) | Caller::Stranger(_) => user,
     }
 }
 

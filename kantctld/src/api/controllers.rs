@@ -1,5 +1,6 @@
 //! Requests about controllers: their status, a join, changes of members, and the channel between
-//! controllers. Open to operators and to controllers with a certificate.
+//! controllers. Open to operators and to controllers with a certificate, the join also to a host
+//! with an invitation.
 
 mod invite;
 mod join;
@@ -19,7 +20,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use common::causes::with_causes;
 use common::id::{ControllerId, Uid};
-use common::wire::api::{ControllerList, ControllerView, JoinAnswer, JoinRequest};
+use common::wire::api::{ControllerList, ControllerView, JoinAnswer, JoinRequest, Secret};
 pub use invite::invite;
 use join::{accept, check_join};
 use net::{Caller, Client, Endpoint, Role, User};
@@ -36,7 +37,7 @@ const TRANSFER_LIMIT: Duration = Duration::from_secs(3);
 /// If the leader does not answer within this time, this controller answers itself.
 const LEADER_LIMIT: Duration = Duration::from_secs(2);
 
-type OurPeers = Arc<Peers<StateMachine>>;
+pub type OurPeers = Arc<Peers<StateMachine>>;
 
 /// Whether a request may be forwarded.
 #[derive(Debug, Default, Deserialize)]
@@ -96,18 +97,21 @@ async fn leaders_view(peers: &Peers<StateMachine>, status: &Status) -> Controlle
 /// POST /v1/controllers: another controller joins the cluster.
 pub async fn join(
     State(core): State<Arc<Core>>,
-    Extension(peers): Extension<OurPeers>,
+    (Extension(peers), Extension(key)): (Extension<OurPeers>, super::enrolments::Key),
     caller: Caller,
     headers: HeaderMap,
     Query(asked): Query<Scope>,
     Extension(remark): Extension<Remark>,
     body: Result<Json<JoinRequest>, JsonRejection>,
 ) -> Result<Json<JoinAnswer>, Response> {
-    if !is_controller(&caller, &headers) {
+    if !is_controller(&caller, &headers) && !matches!(caller, Caller::Stranger(_)) {
         return Err(not_a_controller().into_response());
     }
     let Json(request) = body.map_err(|error| ApiFailure::from(error).into_response())?;
     remark.target(&request.address);
+    if let Caller::Stranger(from) = caller {
+        remark.detail(format!("from {from}"));
+    }
     let status = peers.log.status().borrow().clone();
     if !status.leads {
         let leader = leader_client(&peers, &status, CHANGE_LIMIT * 4).filter(|_| !asked.here);
@@ -118,7 +122,8 @@ pub async fn join(
     check_join(&peers, &request).map_err(IntoResponse::into_response)?;
     let id = accept(&core, &peers, request).await.map_err(IntoResponse::into_response)?;
     let release = env!("CARGO_PKG_VERSION").to_owned();
-    Ok(Json(JoinAnswer { cluster: peers.local.cluster, id, release }))
+    let key = Secret(key.secret());
+    Ok(Json(JoinAnswer { cluster: peers.local.cluster, id, release, key }))
 }
 
 /// POST /v1/controllers/{id}/promote
@@ -193,7 +198,7 @@ fn not_a_controller() -> net::Refusal {
     net::Refusal::new(StatusCode::FORBIDDEN, "not_a_controller", message)
 }
 
-fn check_operator(core: &Core, user: &User) -> Result<(), ApiFailure> {
+pub fn check_operator(core: &Core, user: &User) -> Result<(), ApiFailure> {
     match core.actor(Uid(user.uid)).operator {
         true => Ok(()),
         false => {
@@ -205,14 +210,18 @@ fn check_operator(core: &Core, user: &User) -> Result<(), ApiFailure> {
     }
 }
 
-fn leader_client(peers: &Peers<StateMachine>, status: &Status, limit: Duration) -> Option<Client> {
+pub fn leader_client(
+    peers: &Peers<StateMachine>,
+    status: &Status,
+    limit: Duration,
+) -> Option<Client> {
     let member = status.members.known.get(&status.leader.filter(|id| *id != status.id)?)?;
     let endpoint = Endpoint::Tls { addr: member.address.clone(), identity: peers.identity.clone() };
     Some(Client::new(endpoint).with_connect_limit(LEADER_LIMIT).with_answer_limit(Some(limit)))
 }
 
 /// The leader's refusal unchanged; any other error as a failure to reach it.
-fn relayed_refusal(error: net::ClientError) -> net::Refusal {
+pub fn relayed_refusal(error: net::ClientError) -> net::Refusal {
     match error {
         net::ClientError::Refused { status, error } => {
             let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);

@@ -5,7 +5,7 @@ use super::audited::Remark;
 use super::error::ApiFailure;
 use super::slow_query;
 use crate::core::Core;
-use crate::session::{self, NodeKind, NodeThreads};
+use crate::session::{self, Certified, NodeKind, NodeThreads};
 use axum::extract::rejection::JsonRejection;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{Path, State};
@@ -105,12 +105,12 @@ pub async fn channel(
 ) -> Response {
     // A request that a node forwards for a user is the user's, not the node's.
     let vouched = headers.contains_key(net::USER_HEADER);
-    let (Caller::Peer(Role::Node(name)), false) = (caller, vouched) else {
+    let (Caller::Peer(Role::Node { name, enrolment }), false) = (caller, vouched) else {
         let message = "the node channel is for node daemons, which authenticate by TLS";
         return net::Refusal::new(StatusCode::FORBIDDEN, "not_a_node", message).into_response();
     };
     let certified = match NodeName::new(name) {
-        Ok(name) => name,
+        Ok(name) => Certified { name, enrolment },
         Err(error) => return ApiFailure::BadId(error).into_response(),
     };
     net::accept_channel(upgrade, Keepalive::default(), on, move |channel| {

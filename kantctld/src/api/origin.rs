@@ -26,6 +26,8 @@ enum Way {
     Socket,
     Node(String),
     Controller,
+    /// A host without a certificate.
+    Stranger,
 }
 
 impl Origin {
@@ -33,7 +35,8 @@ impl Origin {
     pub(super) fn of(extensions: &Extensions, headers: &HeaderMap) -> Self {
         let caller = extensions.get::<ConnectInfo<Caller>>().map(|ConnectInfo(caller)| caller);
         let way = match caller {
-            Some(Caller::Peer(Role::Node(name))) => Way::Node(name.clone()),
+            Some(Caller::Peer(Role::Node { name, .. })) => Way::Node(name.clone()),
+            Some(Caller::Stranger(_)) => Way::Stranger,
             Some(Caller::Peer(Role::Controller)) => {
                 return Self::forwarded(headers)
                     .unwrap_or(Self { way: Way::Controller, through: None });
@@ -65,7 +68,7 @@ impl Origin {
     pub(super) fn voucher(&self) -> Option<&str> {
         match &self.way {
             Way::Node(name) => Some(name),
-            Way::Socket | Way::Controller => None,
+            Way::Socket | Way::Controller | Way::Stranger => None,
         }
     }
 
@@ -81,6 +84,7 @@ impl fmt::Display for Origin {
             Way::Socket => f.write_str("socket"),
             Way::Node(name) => write!(f, "node {name}"),
             Way::Controller => f.write_str("controller"),
+            Way::Stranger => f.write_str("stranger"),
         }
     }
 }
@@ -108,7 +112,7 @@ mod tests {
 
     #[test]
     fn the_reported_origin_counts_only_from_a_controller() {
-        let node = || Caller::Peer(Role::Node("g-1".to_owned()));
+        let node = || Caller::Peer(Role::Node { name: "g-1".to_owned(), enrolment: 1 });
         let local = Caller::Local { uid: 7, gid: 7, pid: None };
         assert_eq!(origin(local, Some("2 node g-9")).to_string(), "socket");
         assert_eq!(origin(node(), Some("2 node g-9")).to_string(), "node g-1");
@@ -125,7 +129,7 @@ mod tests {
 
     #[test]
     fn the_header_of_a_forwarded_request_can_be_parsed() {
-        let first = origin(Caller::Peer(Role::Node("g-1".to_owned())), None);
+        let first = origin(Caller::Peer(Role::Node { name: "g-1".to_owned(), enrolment: 1 }), None);
         let mut headers = HeaderMap::new();
         headers.insert(FORWARDED, first.header(ControllerId(3)));
         let next = Origin::forwarded(&headers).unwrap();

@@ -28,11 +28,7 @@ pub fn run_found(config: &ControllerConfig) -> Result<String, MembershipError> {
              they can reach this host: `{address}` is not reachable"
         ),
     };
-    Ok(format!(
-        "this is controller 1 of the new cluster {cluster}; start kantctld now, and copy {} to \
-         every other controller and node; {others}",
-        config.cluster_key
-    ))
+    Ok(format!("this is controller 1 of the new cluster {cluster}; start kantctld now; {others}"))
 }
 
 /// Joins a cluster. Returns the message to print.

@@ -1,16 +1,17 @@
 //! `kantctld join`: makes an empty directory a new controller of a running cluster. The id that the
-//! cluster assigns is written before there is a log. A cluster key is never generated here.
+//! cluster assigns, and the cluster key that it sends, are written before there is a log.
 
 use super::found::check_unused;
 use super::{
-    LogStage, Membership, MembershipError, MembershipFile, advertised, identity, is_reachable, name,
+    LogStage, Membership, MembershipError, MembershipFile, advertised, is_reachable, name,
 };
 use crate::clock::wall_clock;
 use common::config::ControllerConfig;
 use common::id::{ClusterId, ControllerId};
-use common::wire::api::{JoinAnswer, JoinRequest};
+use common::wire::api::{JoinAnswer, JoinRequest, Secret};
 use common::wire::peer::PEER_PROTOCOL;
-use net::{Backoff, Client, ClientError, Endpoint, Identity};
+use net::{Backoff, Client, ClientError, ClusterKey, Endpoint, Identity, Invitation};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// The leader removes and adds members through the log before it answers.
@@ -25,7 +26,7 @@ pub struct JoinOptions {
     /// The controller to ask; `None`: the configured peers in order.
     pub to: Option<String>,
     pub learner: bool,
-    /// The secret of an operator's invitation.
+    /// An operator's invitation.
     pub invitation: Option<String>,
 }
 
@@ -53,15 +54,17 @@ pub(super) async fn request_membership(
     if !is_reachable(address) {
         return Err(MembershipError::Unreachable { address: address.to_owned() });
     }
-    let invitation = options.invitation.clone().ok_or(MembershipError::NotInvited)?;
-    let identity = identity(config)?;
+    let invitation = options.invitation.as_deref().ok_or(MembershipError::NotInvited)?;
+    let invitation: Invitation = invitation.parse()?;
+    // Without a certificate, also if there is a key from before: the invitation is the proof.
+    let identity = Identity::invited(&invitation)?;
     let request = JoinRequest {
         protocol: PEER_PROTOCOL,
         release: env!("CARGO_PKG_VERSION").to_owned(),
         name: name(config),
         address: address.to_owned(),
         learner: options.learner,
-        invitation,
+        invitation: Secret(invitation.secret),
         replaces: before.map(|(_, id)| id),
         cluster: before.map(|(cluster, _)| cluster),
         now: wall_clock(),
@@ -99,7 +102,8 @@ async fn ask_each(
         let endpoint = Endpoint::Tls { addr: addr.clone(), identity: identity.clone() };
         let client = Client::new(endpoint).with_answer_limit(Some(ANSWER_LIMIT));
         match client.post::<_, JoinAnswer>("/v1/controllers", request).await {
-            Ok(JoinAnswer { cluster, id, .. }) => {
+            Ok(JoinAnswer { cluster, id, key, .. }) => {
+                keep_key(Path::new(&config.cluster_key), &key.0)?;
                 return Ok(Membership { cluster, id, log: LogStage::ToJoin });
             }
             // A refusal holds for the cluster: the others would forward to the same leader.
@@ -112,6 +116,21 @@ async fn ask_each(
     match errors.is_empty() {
         true => Err(MembershipError::NoPeers),
         false => Err(MembershipError::Ask(errors)),
+    }
+}
+
+/// Writes the cluster's key, unless it is there.
+fn keep_key(path: &Path, secret: &str) -> Result<(), MembershipError> {
+    let key = ClusterKey::from_secret(secret).ok_or(MembershipError::NoKeySent)?;
+    if !path.exists() {
+        if let Some(parent) = path.parent() {
+            net::make_passable_dir(parent).map_err(MembershipError::io("make", parent))?;
+        }
+        key.save(path)?;
+    }
+    match ClusterKey::load(path)? == key {
+        true => Ok(()),
+        false => Err(MembershipError::OtherKey { path: path.display().to_string() }),
     }
 }
 
@@ -166,7 +185,7 @@ mod tests {
         assert!(may(vec![silent(), refused(503)]));
         assert!(is_refusal(&refused(409)) && !is_refusal(&refused(503)));
         assert!(!may(vec![silent()]), "it may be the wrong address");
-        assert!(!may(vec![foreign()]), "another key stays another key");
+        assert!(!may(vec![foreign()]), "another cluster stays another cluster");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::MembershipError;
 use common::causes::with_causes;
 use common::config::ControllerConfig;
 use common::wire::api::ControllerList;
-use net::{Client, ClusterKey, Endpoint, Identity, Role};
+use net::{Client, ClusterKey, Endpoint, Identity};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
@@ -29,10 +29,10 @@ pub async fn check_none_runs(
     let asked: BTreeSet<&String> = config.peers.iter().chain(known).chain([&own]).collect();
     let path = Path::new(&config.cluster_key);
     let identity = match path.exists() {
-        true => super::identity(config)?,
+        true => Identity::controller(&ClusterKey::load(path)?)?,
         // Lost with everything else. A controller there will refuse this key, which shows that it
         // runs.
-        false => Identity::new(&ClusterKey::generate()?, Role::Controller)?,
+        false => Identity::controller(&ClusterKey::generate()?)?,
     };
     let mut silent = Vec::new();
     for addr in asked.into_iter().filter(|addr| super::is_reachable(addr)) {

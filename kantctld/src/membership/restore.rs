@@ -182,10 +182,11 @@ mod tests {
     #[test]
     fn invitations_from_before_a_restore_are_closed() {
         let mut state = state::State::default();
-        let command = state::Command::InviteController {
+        let command = state::Command::Invite {
             actor: state::Actor { uid: common::id::Uid(0), operator: true },
             hash: "x".to_owned(),
             lasts: common::time::Span::from_seconds(60),
+            admits: state::invitation::Admits::Controller,
         };
         state::apply(&mut state, &state::Stamped { at: Time(1), command });
         assert!(state.invitation("x").is_some());

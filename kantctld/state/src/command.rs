@@ -13,6 +13,7 @@ mod service;
 mod settings;
 mod stamped;
 
+use crate::invitation::Admits;
 use common::health::Finding;
 use common::id::{
     AttemptId, Gid, JobKey, NodeName, Ordinal, RequestKey, ReservationName, Revision, RoleName,
@@ -200,12 +201,13 @@ pub enum Command {
     EndUpdate { service: ServiceName, revision: Revision, failure: Option<UpdateFailure> },
     /// Removes a stopped service without replicas.
     RemoveService { name: ServiceName },
-    /// Invites one more controller to the cluster.
-    InviteController {
+    /// Invites a controller or nodes to the cluster.
+    Invite {
         actor: Actor,
-        /// SHA-256 of the secret that the controller must present, in hex.
+        /// SHA-256 of the secret that the host must present, in hex.
         hash: String,
         lasts: Span,
+        admits: Admits,
     },
     /// Lets a controller join by an invitation.
     UseInvitation {
@@ -214,6 +216,16 @@ pub enum Command {
         /// The address of the new controller.
         address: String,
     },
+    /// Lets a node have a certificate by an invitation.
+    EnrolNode {
+        /// SHA-256 of the secret that the node presented, in hex.
+        hash: String,
+        name: NodeName,
+        /// The public key that the certificate is for, in hex.
+        key: String,
+    },
+    /// Makes a node's certificates invalid.
+    RevokeNode { actor: Actor, name: NodeName },
     /// A job's deadline has passed ([`crate::missed`]).
     DeadlineOver { key: JobKey },
     /// An attempt should be running by now and is not ([`crate::overdue`]).

@@ -72,7 +72,9 @@ pub fn wakes_scheduler(events: &[Event]) -> bool {
         | Event::JobForgotten { .. }
         | Event::ServiceChanged { .. }
         | Event::ServiceRemoved { .. }
-        | Event::ControllerInvited { .. }
+        | Event::Invited { .. }
+        | Event::NodeEnrolled { .. }
+        | Event::NodeRevoked { .. }
         | Event::InvitationUsed { .. }
         | Event::SubmitRefused { .. }
         | Event::CommandRefused(_) => false,

@@ -243,10 +243,22 @@ pub enum Event {
     ServiceRemoved {
         name: ServiceName,
     },
-    /// One more controller may join.
-    ControllerInvited {
+    /// A controller or nodes may join.
+    Invited {
         by: Uid,
         until: Time,
+    },
+    /// A node may have certificates of this enrolment.
+    NodeEnrolled {
+        name: NodeName,
+        number: u32,
+        /// The user that made the invitation.
+        by: Uid,
+    },
+    /// A node's certificates are invalid.
+    NodeRevoked {
+        name: NodeName,
+        by: Uid,
     },
     /// A controller joined by an invitation.
     InvitationUsed {

@@ -1,13 +1,16 @@
-//! An invitation for one controller to join, made by an operator for a limited time and a single
-//! use. Only the hash of the secret is stored, so that a reader of the state or a backup cannot
-//! join with it.
+//! An invitation for a controller or for nodes to join, made by an operator for a limited time.
+//! Only the hash of the secret is stored, so that a reader of the state or a backup cannot join
+//! with it.
 
-use common::id::Uid;
+use common::id::{NodeName, Uid};
 use common::time::{Span, Time};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
-/// The maximum number of open invitations; no cluster has as many controllers.
-pub const OPEN_MAX: usize = 64;
+/// The maximum number of open invitations.
+pub const OPEN_MAX: usize = 1024;
+/// The maximum number of nodes that one invitation names.
+pub const NODES_MAX: usize = 20_000;
 /// The maximum lifetime of an invitation.
 pub const LASTS_MAX: Span = Span::from_seconds(7 * 86_400);
 
@@ -16,8 +19,21 @@ pub struct Invitation {
     pub by: Uid,
     /// The time of expiry.
     pub until: Time,
-    /// The address of the controller that used it. Kept until the invitation expires, so that a
-    /// lost answer can be repeated.
+    pub admits: Admits,
+    /// The controller's address, or the name of the node, that used an invitation for one. Kept
+    /// until the invitation expires, so that a lost answer can be repeated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_by: Option<String>,
+}
+
+/// What may join by an invitation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Admits {
+    /// One controller.
+    Controller,
+    /// One node, whose name no other node has.
+    AnyNode,
+    /// Each of these nodes once. Those that have joined are no longer among them.
+    Nodes(BTreeSet<NodeName>),
 }

@@ -7,7 +7,7 @@
 
 // Layers, the lowest first: a module imports from the groups above its own.
 pub mod blobs;
-pub mod command;
+pub mod enrolment;
 pub mod fault;
 pub mod invitation;
 pub mod ledger;
@@ -15,6 +15,7 @@ pub mod living;
 pub mod timeline;
 pub mod usage;
 
+pub mod command;
 pub mod event;
 pub mod job;
 pub mod node;

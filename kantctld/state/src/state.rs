@@ -2,6 +2,7 @@
 //! handles, no clock and no reasons to wait, and nothing that can be derived from the rest, except
 //! for indexes, which are not stored.
 
+mod enrolments;
 mod indexes;
 mod invitations;
 mod services;
@@ -9,6 +10,7 @@ mod services;
 use crate::blobs::Blobs;
 use crate::command::Settings;
 use crate::dependency_index::DependencyIndex;
+use crate::enrolment::Enrolment;
 use crate::event::Event;
 use crate::footprint::Footprint;
 use crate::invitation::Invitation;
@@ -61,6 +63,8 @@ pub struct State {
     pub(crate) services: BTreeMap<ServiceName, Service>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) invitations: BTreeMap<String, Invitation>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) enrolments: BTreeMap<NodeName, Enrolment>,
     #[serde(default, skip_serializing_if = "Usages::is_empty")]
     pub(crate) usage: Usages,
     #[serde(default, skip_serializing_if = "QueueUsages::is_empty")]

@@ -1,7 +1,7 @@
 //! Choice of the next controller, and of the wait before connecting.
 //!
 //! The configured controllers take turns. A follower may name the leader, to which the node then
-//! connects at once, even if it is not configured, because the cluster key authenticates it. Only
+//! connects at once, even if it is not configured, because its certificate authenticates it. Only
 //! one such hint is followed for each turn, so that controllers that name each other cause no loop.
 
 use super::SessionTiming;
@@ -99,14 +99,14 @@ impl ControllerRotation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use net::{ClusterKey, Identity, Role};
+    use net::{ClusterKey, Identity};
 
     const BRIEF: Duration = Duration::from_millis(1);
     const ZERO: Duration = Duration::ZERO;
 
     fn rotation(controllers: &[&str]) -> ControllerRotation {
         let key = ClusterKey::generate().unwrap();
-        let identity = Identity::new(&key, Role::Node("a".to_owned())).unwrap();
+        let identity = Identity::emulated_node(&key, "a").unwrap();
         let tls =
             |addr: &&str| Endpoint::Tls { addr: (*addr).to_owned(), identity: identity.clone() };
         ControllerRotation::new(controllers.iter().map(tls).collect(), SessionTiming::default())

@@ -16,8 +16,7 @@ use common::wire::node::{
 use kantd::runner::Executor;
 use kantd::session::{NodeInfo, SessionTiming};
 use net::{
-    Channel, ClusterKey, Endpoint, Identity, Keepalive, Role, TlsListener, User, accept_channel,
-    serve,
+    Channel, ClusterKey, Endpoint, Identity, Keepalive, TlsListener, User, accept_channel, serve,
 };
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -74,7 +73,7 @@ impl Controller {
             )
         };
         let router = Router::new().route(NODE_PATH, get(channel)).fallback(echo);
-        let identity = Identity::new(key, Role::Controller).unwrap();
+        let identity = Identity::controller(key).unwrap();
         let listener = TlsListener::bind(addr, &identity).await.unwrap();
         let addr = listener.local_addr();
         let (stop, stopped) = oneshot::channel::<()>();
@@ -150,7 +149,7 @@ pub fn short_timing() -> SessionTiming {
 }
 
 pub fn tls(addr: SocketAddr, key: &ClusterKey, node: &str) -> Endpoint {
-    let identity = Identity::new(key, Role::Node(node.to_owned())).unwrap();
+    let identity = Identity::emulated_node(key, node).unwrap();
     Endpoint::Tls { addr: addr.to_string(), identity }
 }
 

@@ -11,6 +11,7 @@ use crate::wait::wait_for;
 use anyhow::{Context as _, bail, ensure};
 use common::config::{CgroupMode, ControllerConfig, NodeConfig, VouchedFor};
 use common::node::Contact;
+use common::wire::api::InviteAnswer;
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::TcpListener;
@@ -272,7 +273,6 @@ impl Cluster {
             address: self.address(name)?,
             kantctl: self.path("kantctl"),
             controllers: vec![self.controller_config()?.listen],
-            cluster_key: self.path("cluster.key"),
             spool_dir: self.path(&format!("spool-{name}")),
             socket: self.path(&format!("kantd-{name}.sock")),
             cpus: machine.cpus.clone().unwrap_or_default(),
@@ -295,7 +295,22 @@ impl Cluster {
             self.write_machine(name, gpus)?;
         }
         self.machines.insert(name.to_owned(), machine);
+        self.enrol(name)?;
         self.start_node(name)
+    }
+
+    /// Gives a node a certificate by an invitation, as an operator does.
+    ///
+    /// # Errors
+    /// When the controller or the node refuses.
+    pub fn enrol(&self, name: &str) -> anyhow::Result<()> {
+        let invite = ["admin", "node", "invite", name];
+        let made: InviteAnswer = self.kantctl(Person::me())?.json(&invite)?;
+        let mut command = self.on_host(name, &self.binaries.kantd);
+        command.arg("--config").arg(self.path(&format!("kantd-{name}.toml"))).arg("join");
+        let output = command.env("KANT_INVITATION", made.invitation.0).output()?;
+        ensure!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        Ok(())
     }
 
     /// Writes a machine file for the node, so that GPUs of two nodes have different UUIDs.

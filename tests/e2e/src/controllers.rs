@@ -87,7 +87,7 @@ impl Controllers {
             socket: text(self.path(&format!("{name}.sock"))),
             listen: format!("127.0.0.1:{port}"),
             peers: others,
-            cluster_key: text(self.path("cluster.key")),
+            cluster_key: text(self.path(&format!("cluster-{name}.key"))),
             kill_grace_seconds: 1,
             // Tests run as the user who starts them.
             allow_root_jobs: true,
@@ -180,8 +180,28 @@ impl Controllers {
             let leader = list.controllers.iter().find(|one| Some(one.id) == list.leader);
             let Some(leader) = leader else { return Ok(None) };
             let made = self.kantctl(&leader.name)?.json(&["admin", "controller", "invite"]);
-            Ok(made.ok().map(|InviteAnswer { invitation, .. }| invitation))
+            Ok(made.ok().map(|InviteAnswer { invitation, .. }| invitation.0))
         })
+    }
+
+    /// Gives a node a certificate by an invitation, unless it has one.
+    fn enrol(&self, node: &str, config: &Path, spool: &Path) -> anyhow::Result<()> {
+        if spool.join("credentials.toml").exists() {
+            return Ok(());
+        }
+        let invitation = wait_for("an invitation for a node", || {
+            let asked = self.running.keys().next().context("no controller runs")?;
+            let Ok(list) = self.list(asked) else { return Ok(None) };
+            let leader = list.controllers.iter().find(|one| Some(one.id) == list.leader);
+            let Some(leader) = leader else { return Ok(None) };
+            let made = self.kantctl(&leader.name)?.json(&["admin", "node", "invite", node]);
+            Ok(made.ok().map(|InviteAnswer { invitation, .. }| invitation.0))
+        })?;
+        let mut command = self.on_host(node, &self.binaries.kantd);
+        command.arg("--config").arg(config).arg("join").env("KANT_INVITATION", invitation);
+        let output = command.output()?;
+        ensure!(output.status.success(), "{node}: {}", String::from_utf8_lossy(&output.stderr));
+        Ok(())
     }
 
     /// Runs `join` or `rebuild` of a controller with an invitation, by way of another.
@@ -287,7 +307,6 @@ impl Controllers {
             name: name.to_owned(),
             address: "127.0.0.1".to_owned(),
             controllers: self.configs.values().map(|config| config.listen.clone()).collect(),
-            cluster_key: text(self.path("cluster.key")),
             spool_dir: text(self.path(&format!("spool-{name}"))),
             socket: text(self.path(&format!("kantd-{name}.sock"))),
             cgroup: CgroupMode::Off,
@@ -300,6 +319,7 @@ impl Controllers {
         };
         let path = self.path(&format!("kantd-{name}.toml"));
         fs::write(&path, toml::to_string(&config)?)?;
+        self.enrol(name, &path, Path::new(&config.spool_dir))?;
         let mut command = self.on_host(name, &self.binaries.kantd);
         command.arg("--config").arg(&path).env_remove("RUST_LOG");
         let log = self.path(&format!("kantd-{name}.log"));

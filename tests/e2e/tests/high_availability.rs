@@ -5,6 +5,7 @@ use anyhow::Context as _;
 use common::job::{Outcome, Phase};
 use common::wire::api::ControllerRole;
 use e2e::{Controllers, SmallDisk, is_root, wait_for};
+use net::{Authority, ClusterKey, Invitation};
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
@@ -111,18 +112,18 @@ fn invalid_cluster_operations_are_refused_without_damage() -> anyhow::Result<()>
     // A second bootstrap.
     controllers.verb_refused("a", &["found"], "already")?;
     // Another cluster's key.
-    let key = controllers.config("a")?.cluster_key.clone();
-    let other = controllers.dir().join("other.key").display().to_string();
-    controllers.reconfigure("b", |config| config.cluster_key.clone_from(&other))?;
     let to_a = controllers.address("a");
     let invitation = controllers.invite("a")?;
     let join = ["join", "--to", to_a.as_str(), "--invitation", &invitation];
-    controllers.verb_refused("b", &join, "no cluster key")?;
     controllers.verb("b", &["found"])?;
     std::fs::remove_dir_all(&controllers.config("b")?.state_dir)?;
-    controllers.verb_refused("b", &join, "same cluster key")?;
+    controllers.verb_refused("b", &join, "key of another cluster")?;
+    let foreign = Authority::new(&ClusterKey::generate()?)?.fingerprint();
+    let foreign = Invitation::new(foreign)?.to_string();
+    let join_foreign = ["join", "--to", to_a.as_str(), "--invitation", &foreign];
+    controllers.verb_refused("b", &join_foreign, "of this host's cluster")?;
     // A directory of one cluster cannot join another.
-    controllers.reconfigure("b", |config| config.cluster_key.clone_from(&key))?;
+    std::fs::remove_file(&controllers.config("b")?.cluster_key)?;
     controllers.verb("b", &["found"])?;
     controllers.verb_refused("b", &join, "empty directory")?;
     // The last voter.

@@ -1,13 +1,13 @@
-//! Connections to the controllers' port with the cluster key that do not come from a controller of
-//! the cluster, or from one that must be refused.
+//! Connections to the controllers' port that do not come from a controller of the cluster, or from
+//! one that must be refused. Some have the cluster key all the same.
 
 use anyhow::Context as _;
 use common::id::{ClusterId, ControllerId};
 use common::time::{Span, Time};
-use common::wire::api::{ControllerList, ControllerRole, JoinAnswer, JoinRequest};
+use common::wire::api::{ControllerList, ControllerRole, JoinAnswer, JoinRequest, Secret};
 use common::wire::peer::{FromPeer, PEER_PATH, PEER_PROTOCOL, PeerHello, ToPeer};
 use e2e::{Controllers, wait_for};
-use net::{Channel, Client, ClientError, ClusterKey, Endpoint, Identity, Keepalive, Role};
+use net::{Channel, Client, ClientError, ClusterKey, Endpoint, Identity, Invitation, Keepalive};
 use nix::sys::signal::Signal;
 use serde_bytes::ByteBuf;
 use std::path::Path;
@@ -18,10 +18,14 @@ fn now() -> anyhow::Result<Time> {
     Ok(Time(u64::try_from(since.as_millis())?))
 }
 
+fn secret(invitation: &str) -> anyhow::Result<Secret> {
+    Ok(Secret(invitation.parse::<Invitation>()?.secret))
+}
+
 /// The port of `a`, with the cluster key.
 fn endpoint(controllers: &Controllers) -> anyhow::Result<Endpoint> {
     let key = ClusterKey::load(Path::new(&controllers.config("a")?.cluster_key))?;
-    let identity = Identity::new(&key, Role::Controller)?;
+    let identity = Identity::controller(&key)?;
     Ok(Endpoint::Tls { addr: controllers.address("a"), identity })
 }
 
@@ -50,7 +54,7 @@ fn a_refused_peer_gets_the_reason_and_advice() -> anyhow::Result<()> {
         name: "x".to_owned(),
         address: "127.0.0.1:1".to_owned(),
         learner: true,
-        invitation: controllers.invite("a")?,
+        invitation: secret(&controllers.invite("a")?)?,
         replaces: None,
         cluster: None,
         now: now()?,
@@ -124,13 +128,14 @@ fn a_controller_with_only_the_cluster_key_joins_once_with_an_invitation() -> any
             name: "x".to_owned(),
             address: format!("127.0.0.1:{number}"),
             learner: true,
-            invitation: invitation.to_owned(),
+            invitation: Secret(invitation.to_owned()),
             replaces: None,
             cluster: None,
             now: now()?,
         })
     };
-    let secret = controllers.invite("a")?;
+    let invitation = controllers.invite("a")?;
+    let secret = secret(&invitation)?.0;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let client = Client::new(endpoint).with_answer_limit(Some(e2e::DEADLINE));
@@ -178,7 +183,7 @@ fn a_controller_with_only_the_cluster_key_joins_once_with_an_invitation() -> any
     let to = controllers.address("a");
     controllers.verb_refused(
         "b",
-        &["join", "--to", &to, "--invitation", &secret],
+        &["join", "--to", &to, "--invitation", &invitation],
         "was already used",
     )?;
     assert_eq!(controllers.list("a")?.controllers.len(), 2, "a, and the invited controller");

@@ -49,7 +49,7 @@ impl Endpoint {
             (Endpoint::Unix(_), _) => "does kantctld or kantd run on this host?",
             // rustls wraps its own errors as InvalidData, a refused certificate among them.
             (Endpoint::Tls { .. }, io::ErrorKind::InvalidData) => {
-                "is it a kantctld, with the same cluster key as this host?"
+                "is it a kantctld of this host's cluster, and is this host's certificate valid?"
             }
             (Endpoint::Tls { .. }, io::ErrorKind::TimedOut) => {
                 "is the host up, and does a firewall let this port through?"

@@ -45,6 +45,17 @@ impl Default for Limits {
     }
 }
 
+/// A stranger sends one small request, and its answer fits into a packet or two.
+const STRANGER_LIMIT: Duration = Duration::from_secs(5);
+
+impl Limits {
+    /// The limits of a host without a certificate.
+    pub(super) fn of_stranger(self) -> Self {
+        let most = |limit: Duration| limit.min(STRANGER_LIMIT);
+        Self { head: most(self.head), body: most(self.body), stall: most(self.stall) }
+    }
+}
+
 /// Answers the requests one after the other. After `stopping` is set, the current one is the last.
 pub(super) async fn serve<I>(
     io: I,

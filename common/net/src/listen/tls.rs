@@ -1,4 +1,5 @@
-//! The TLS port, open only to daemons with a certificate from the cluster key.
+//! The TLS port, for daemons with a certificate of the cluster. A host without one is let in as a
+//! stranger, so that it can use an invitation.
 //!
 //! Handshakes run outside the accept loop, each with a time limit, so that a port scan, a slow peer
 //! or a stranger does not delay the others.
@@ -8,6 +9,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::serve::Listener;
+use rustls::ServerConfig;
+use std::sync::Arc;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
@@ -17,7 +20,8 @@ use super::connection_limits::open_files_max;
 use super::migrating::MigratingStream;
 use super::{ListenError, no_address, survive};
 use crate::caller::Caller;
-use crate::identity::{Identity, Role};
+use crate::identity::Identity;
+use crate::role::Role;
 use crate::tcp;
 
 /// A normal handshake takes milliseconds; on a loaded host it may need a second.
@@ -27,11 +31,11 @@ const HANDSHAKES_MAX: u64 = 1024;
 /// Handshakes may take at most an eighth of the files that this process may open.
 const STRANGERS_PART: u64 = 8;
 
-/// A TCP port with mutual TLS.
+/// A TCP port with TLS.
 pub struct TlsListener {
     listener: TcpListener,
     addr: SocketAddr,
-    acceptor: TlsAcceptor,
+    identity: Identity,
     handshakes_max: usize,
     handshakes: JoinSet<Option<(TlsStream<MigratingStream>, Caller)>>,
 }
@@ -44,7 +48,7 @@ impl TlsListener {
         Ok(Self {
             addr: listener.local_addr().map_err(failed)?,
             listener,
-            acceptor: TlsAcceptor::from(identity.server_config()),
+            identity: identity.clone(),
             handshakes_max: handshakes_max(),
             handshakes: JoinSet::new(),
         })
@@ -77,8 +81,8 @@ impl Listener for TlsListener {
                 accepted = self.listener.accept(), if has_place => {
                     match accepted {
                         Ok((stream, from)) => {
-                            let acceptor = self.acceptor.clone();
-                            self.handshakes.spawn(shake_hands(acceptor, stream, from));
+                            let config = self.identity.server_config();
+                            self.handshakes.spawn(shake_hands(config, stream, from));
                         }
                         Err(error) => survive(error).await,
                     }
@@ -93,29 +97,28 @@ impl Listener for TlsListener {
 }
 
 async fn shake_hands(
-    acceptor: TlsAcceptor,
+    config: Arc<ServerConfig>,
     stream: TcpStream,
     from: SocketAddr,
 ) -> Option<(TlsStream<MigratingStream>, Caller)> {
     if let Err(error) = tcp::tune(&stream) {
         tracing::debug!(%from, %error, "failed to tune a connection");
     }
-    let stream =
-        match tokio::time::timeout(HANDSHAKE_LIMIT, acceptor.accept(MigratingStream::new(stream)))
-            .await
-        {
-            Ok(Ok(stream)) => stream,
-            Ok(Err(error)) => {
-                tracing::debug!(%from, %error, "a handshake failed");
-                return None;
-            }
-            Err(_) => {
-                tracing::debug!(%from, "a handshake took too long");
-                return None;
-            }
-        };
+    let accepted = TlsAcceptor::from(config).accept(MigratingStream::new(stream));
+    let stream = match tokio::time::timeout(HANDSHAKE_LIMIT, accepted).await {
+        Ok(Ok(stream)) => stream,
+        Ok(Err(error)) => {
+            tracing::debug!(%from, %error, "a handshake failed");
+            return None;
+        }
+        Err(_) => {
+            tracing::debug!(%from, "a handshake took too long");
+            return None;
+        }
+    };
     match Role::of_verified(stream.get_ref().1.peer_certificates()) {
-        Ok(role) => Some((stream, Caller::Peer(role))),
+        Ok(Some(role)) => Some((stream, Caller::Peer(role))),
+        Ok(None) => Some((stream, Caller::Stranger(from.ip()))),
         Err(error) => {
             tracing::debug!(%from, %error, "a verified peer was refused");
             None

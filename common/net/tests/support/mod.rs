@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use axum::Router;
-use net::{ClusterKey, Endpoint, Identity, LocalListener, Role, TlsListener, serve};
+use net::{ClusterKey, Endpoint, Identity, LocalListener, TlsListener, serve};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -38,11 +38,11 @@ pub fn key() -> ClusterKey {
 }
 
 pub fn controller(key: &ClusterKey) -> Identity {
-    Identity::new(key, Role::Controller).unwrap()
+    Identity::controller(key).unwrap()
 }
 
 pub fn node(key: &ClusterKey, name: &str) -> Identity {
-    Identity::new(key, Role::Node(name.to_owned())).unwrap()
+    Identity::emulated_node(key, name).unwrap()
 }
 
 /// Serves `router` over TLS as `identity`.

@@ -1,6 +1,7 @@
-//! Reasons why an invitation for a new controller is refused. They never reveal how close a wrong
-//! secret was.
+//! Reasons why an invitation for a controller or a node is refused. They never reveal how close a
+//! wrong secret was.
 
+use crate::id::NodeName;
 use serde::{Deserialize, Serialize};
 
 /// Why an invitation is not created or not accepted.
@@ -12,6 +13,14 @@ pub enum InvitationRefusal {
     /// An invitation is valid once.
     #[error("this invitation was already used by the controller at {address}")]
     Used { address: String },
+    #[error("this invitation was already used by node {name}")]
+    UsedByNode { name: String },
+    /// It names other nodes, or the node has used it.
+    #[error("this invitation does not admit node {name}, or no longer")]
+    NotForNode { name: NodeName },
+    /// An invitation without names does not replace a node.
+    #[error("there is already a node {name}")]
+    NameTaken { name: NodeName },
     #[error("there are already {limit} invitations")]
     TooMany { limit: usize },
 }
@@ -21,7 +30,9 @@ impl InvitationRefusal {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Unknown => "no_invitation",
-            Self::Used { .. } => "invitation_used",
+            Self::Used { .. } | Self::UsedByNode { .. } => "invitation_used",
+            Self::NotForNode { .. } => "not_invited",
+            Self::NameTaken { .. } => "name_taken",
             Self::TooMany { .. } => "too_many_invitations",
         }
     }
@@ -31,8 +42,15 @@ impl InvitationRefusal {
     pub const fn hint(&self) -> &'static str {
         match self {
             Self::Unknown | Self::Used { .. } => {
-                "an operator creates one with `kantctl admin controller invite` on the host of the \
+                "an operator creates one with `kantctl admin controller invite`, or for a node \
+                 with `kantctl admin node invite`, on the host of the leading controller"
+            }
+            Self::UsedByNode { .. } | Self::NotForNode { .. } => {
+                "an operator creates one with `kantctl admin node invite NAME` on the host of the \
                  leading controller"
+            }
+            Self::NameTaken { .. } => {
+                "to enrol this node again, an operator names it: `kantctl admin node invite NAME`"
             }
             Self::TooMany { .. } => "wait until some expire",
         }

@@ -1,5 +1,6 @@
 //! The controllers, their states, and requests to join them.
 
+use super::enrolment::Secret;
 use crate::id::{ClusterId, ControllerId, LogIndex};
 use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -67,7 +68,7 @@ pub struct JoinRequest {
     pub learner: bool,
     /// The secret of an invitation; empty: none.
     #[serde(default)]
-    pub invitation: String,
+    pub invitation: Secret,
     /// It replaces this controller, which lost its log.
     #[serde(default)]
     pub replaces: Option<ControllerId>,
@@ -83,9 +84,12 @@ pub struct JoinAnswer {
     pub cluster: ClusterId,
     pub id: ControllerId,
     pub release: String,
+    /// The cluster key.
+    #[serde(default)]
+    pub key: Secret,
 }
 
-/// A request for an invitation, by which one more controller may join.
+/// A request for an invitation for one more controller.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InviteRequest {
     /// The validity period.
@@ -95,8 +99,8 @@ pub struct InviteRequest {
 /// An invitation, shown only once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InviteAnswer {
-    /// The secret, for `kantctld join --invitation`.
-    pub invitation: String,
+    /// The secret, for `kantctld join` or `kantd join`.
+    pub invitation: Secret,
     /// The time of expiry.
     pub until: Time,
     /// The address for the new controller's request; empty if no other host reaches this one.

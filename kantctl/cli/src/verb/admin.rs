@@ -1,5 +1,7 @@
 //! `kantctl admin`: administration of the controllers, and backups.
 
+mod node;
+
 use crate::failure::{Failure, OK};
 use crate::fetch::Answer;
 use crate::output::screen::note;
@@ -23,10 +25,13 @@ Examples:
   kantctl admin controller invite
   kantctl admin controller transfer 2
   kantctl admin controller remove 3
+  kantctl admin node invite 'g[001-064]'
+  kantctl admin node revoke g017
   kantctl admin backup /var/backups/kant-monday
 
 To add a controller, invite it here and run on its own host:
-`KANT_INVITATION=SECRET kantctld join --to HOST:PORT`. Operators only.";
+`KANT_INVITATION=... kantctld join --to HOST:PORT`. To add nodes, invite them and run on each:
+`KANT_INVITATION=... kantd join --to HOST:PORT`. Operators only.";
 
 const CONTROLLER_EXAMPLES: &str = "\
 Examples:
@@ -86,6 +91,9 @@ pub enum What {
     /// List and change the controllers that keep the cluster's log
     #[command(subcommand, after_help = CONTROLLER_EXAMPLES)]
     Controller(Controller),
+    /// Invite nodes to the cluster, and revoke their certificates
+    #[command(subcommand, after_help = node::EXAMPLES)]
+    Node(node::Node),
     /// Save the whole state of the cluster in one file, for `kantctld restore`
     #[command(after_help = BACKUP_EXAMPLES)]
     Backup(Backup),
@@ -146,6 +154,7 @@ pub struct One {
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let controller = match &args.what {
         What::Controller(controller) => controller,
+        What::Node(node) => return node::run(node, server, screen).await,
         What::Backup(backup) => return save(&backup.file, server, screen).await,
     };
     let raw: Value = match controller {
@@ -198,6 +207,7 @@ async fn invite(lasts: Span, server: &Server, screen: &Screen) -> Result<u8, Fai
     note(&format!(
         "run this on the new controller's host; it admits one controller, once, until {until}:"
     ));
+    let invitation = &invitation.0;
     screen.line(&format!("KANT_INVITATION={invitation} kantctld join --to {to}"))?;
     Ok(OK)
 }

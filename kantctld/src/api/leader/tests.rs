@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue};
 use axum::middleware::{from_fn_with_state, map_response};
 use axum::routing::get;
-use net::{ClientError, ClusterKey, LocalListener, Role, TlsListener, User};
+use net::{ClientError, ClusterKey, LocalListener, TlsListener, User};
 use std::future::pending;
 
 const MARK: &str = "x-written";
@@ -18,7 +18,7 @@ async fn answer_with_user(user: User, headers: HeaderMap) -> axum::Json<String> 
 }
 
 fn identity(key: &ClusterKey) -> Identity {
-    Identity::new(key, Role::Controller).unwrap()
+    Identity::controller(key).unwrap()
 }
 
 fn router(key: &ClusterKey, duty: impl Fn() -> Duty + Send + Sync + 'static) -> Router {

@@ -14,10 +14,11 @@ mod delete_reservation;
 mod drain_node;
 mod enact_round;
 mod end_hopeless;
+mod enrol_node;
 mod finish_job;
 mod forget_done;
 mod hold_job;
-mod invite_controller;
+mod invite;
 mod lease_over;
 mod node_lost;
 mod node_silent;
@@ -30,6 +31,7 @@ mod requeue_job;
 mod resize_job;
 mod resume_job;
 mod resume_node;
+mod revoke_node;
 mod services;
 mod start_overdue;
 mod submit_job;
@@ -96,7 +98,8 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
         | Command::CreateReservation { .. }
         | Command::UpdateReservation { .. }
         | Command::DeleteReservation { .. }
-        | Command::InviteController { .. }) => operators::apply(state, out, by_operator),
+        | Command::Invite { .. }
+        | Command::RevokeNode { .. }) => operators::apply(state, out, by_operator),
         about_service @ (Command::DeployService(_)
         | Command::ActOnService { .. }
         | Command::AutoscaleService { .. }
@@ -107,6 +110,7 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
         Command::UseInvitation { hash, address } => {
             use_invitation::apply(state, out, hash, address)
         }
+        Command::EnrolNode { hash, name, key } => enrol_node::apply(state, out, hash, (name, key)),
         Command::DeadlineOver { key } => deadline_over::apply(state, out, *key),
         Command::LeaseOver { key } => lease_over::apply(state, out, *key),
         Command::FinishJob { actor, target, exit } => {

@@ -1,7 +1,7 @@
 //! The commands of operators that concern no job.
 
 use super::{
-    create_reservation, delete_reservation, drain_node, invite_controller, resume_node,
+    create_reservation, delete_reservation, drain_node, invite, resume_node, revoke_node,
     update_reservation,
 };
 use crate::command::Command;
@@ -28,9 +28,10 @@ pub(super) fn apply(
         Command::DeleteReservation { actor, name } => {
             delete_reservation::apply(state, out, actor, name)
         }
-        Command::InviteController { actor, hash, lasts } => {
-            invite_controller::apply(state, out, actor, (hash, *lasts))
+        Command::Invite { actor, hash, lasts, admits } => {
+            invite::apply(state, out, actor, (hash, *lasts, admits))
         }
+        Command::RevokeNode { actor, name } => revoke_node::apply(state, out, actor, name),
         // The caller passes no other command.
         _ => Ok(()),
     }

@@ -2,6 +2,7 @@
 //! for the same controller.
 
 use crate::event::Event;
+use crate::invitation::Admits;
 use crate::state::State;
 use common::reason::{InvitationRefusal, Refusal};
 
@@ -12,7 +13,10 @@ pub(super) fn apply(
     address: &str,
 ) -> Result<(), Refusal> {
     let now = state.now;
-    let invitation = state.invitations.get_mut(hash).filter(|invitation| invitation.until > now);
+    let invitation = state
+        .invitations
+        .get_mut(hash)
+        .filter(|one| one.until > now && one.admits == Admits::Controller);
     let invitation = invitation.ok_or(InvitationRefusal::Unknown)?;
     if let Some(address) = &invitation.used_by {
         return Err(InvitationRefusal::Used { address: address.clone() }.into());

@@ -1,15 +1,23 @@
-//! Invitations of controllers: made by operators, for one use and a limited time.
+//! Invitations of controllers and nodes: made by operators, for a limited time. The enrolment of
+//! nodes, and its end.
 
 use crate::house::{House, OPERATOR, USER};
+use common::id::NodeName;
 use common::reason::{InvitationRefusal, Refusal};
 use common::time::Span;
+use state::enrolment::Invalid;
+use state::invitation::Admits;
 use state::{Command, Event};
 
 const NO_INVITATION: Refusal = Refusal::Invitation(InvitationRefusal::Unknown);
 const HOUR: Span = Span::from_minutes(60);
 
 fn invite(hash: &str, lasts: Span) -> Command {
-    Command::InviteController { actor: OPERATOR, hash: hash.to_owned(), lasts }
+    invite_to(hash, lasts, Admits::Controller)
+}
+
+fn invite_to(hash: &str, lasts: Span, admits: Admits) -> Command {
+    Command::Invite { actor: OPERATOR, hash: hash.to_owned(), lasts, admits }
 }
 
 fn join(hash: &str) -> Command {
@@ -22,7 +30,7 @@ fn an_invitation_of_an_operator_lets_one_controller_in_once() {
     assert_eq!(house.refused(join("x")), NO_INVITATION);
     let until = house.now + HOUR;
     let by = OPERATOR.uid;
-    assert_eq!(house.apply(invite("x", HOUR)), [Event::ControllerInvited { by, until }]);
+    assert_eq!(house.apply(invite("x", HOUR)), [Event::Invited { by, until }]);
     assert_eq!(house.refused(join("y")), NO_INVITATION);
     let address = "b:7600".to_owned();
     let used = Event::InvitationUsed { by, address: address.clone() };
@@ -47,12 +55,17 @@ fn an_invitation_ends_with_its_time_by_the_clock_of_the_log() {
 #[test]
 fn users_invite_no_controller_and_operators_not_without_end() {
     let mut house = House::new();
-    let of_user = Command::InviteController { actor: USER, hash: "x".to_owned(), lasts: HOUR };
+    let of_user = Command::Invite {
+        actor: USER,
+        hash: "x".to_owned(),
+        lasts: HOUR,
+        admits: Admits::Controller,
+    };
     assert!(matches!(house.refused(of_user), Refusal::OperatorsOnly { .. }));
     for lasts in [Span(0), Span::from_minutes(60 * 24 * 8)] {
         assert!(matches!(house.refused(invite("x", lasts)), Refusal::BadAsk { .. }));
     }
-    for number in 0..64 {
+    for number in 0..1024 {
         house.apply(invite(&number.to_string(), HOUR));
     }
     assert!(matches!(
@@ -72,4 +85,94 @@ fn a_state_that_is_written_and_read_has_its_invitations() {
     house.apply(invite("y", HOUR));
     let bytes = state::persist::to_bytes(&house.state).unwrap();
     assert_eq!(state::persist::from_bytes(&bytes).unwrap(), house.state);
+}
+
+fn node(name: &str) -> NodeName {
+    NodeName::new(name).unwrap()
+}
+
+fn enrol(hash: &str, name: &str, key: &str) -> Command {
+    Command::EnrolNode { hash: hash.to_owned(), name: node(name), key: key.to_owned() }
+}
+
+fn invite_nodes(hash: &str, names: &[&str]) -> Command {
+    invite_to(hash, HOUR, Admits::Nodes(names.iter().map(|name| node(name)).collect()))
+}
+
+fn enrolled(name: &str, number: u32) -> [Event; 1] {
+    [Event::NodeEnrolled { name: node(name), number, by: OPERATOR.uid }]
+}
+
+fn revoke(name: &str) -> Command {
+    Command::RevokeNode { actor: OPERATOR, name: node(name) }
+}
+
+#[test]
+fn an_invitation_enrols_each_node_that_it_names_once() {
+    let mut house = House::new();
+    house.apply(invite_nodes("x", &["g1", "g2"]));
+    let other = InvitationRefusal::NotForNode { name: node("g3") };
+    assert_eq!(house.refused(enrol("x", "g3", "k3")), Refusal::Invitation(other));
+    assert_eq!(house.apply(enrol("x", "g1", "k1")), enrolled("g1", 1));
+    assert_eq!(house.apply(enrol("x", "g1", "k1")), enrolled("g1", 1), "its answer was lost");
+    let again = InvitationRefusal::NotForNode { name: node("g1") };
+    assert_eq!(house.refused(enrol("x", "g1", "other")), Refusal::Invitation(again));
+    assert_eq!(house.apply(enrol("x", "g2", "k2")), enrolled("g2", 1));
+    assert_eq!(house.refused(join("x")), NO_INVITATION, "no controller joins by it");
+}
+
+#[test]
+fn an_invitation_without_a_name_enrols_one_new_node() {
+    let mut house = House::new();
+    house.apply(invite_nodes("names", &["g1"]));
+    house.apply(enrol("names", "g1", "k1"));
+    house.apply(invite_to("any", HOUR, Admits::AnyNode));
+    let taken = InvitationRefusal::NameTaken { name: node("g1") };
+    assert_eq!(house.refused(enrol("any", "g1", "thief")), Refusal::Invitation(taken));
+    assert_eq!(house.apply(enrol("any", "new-1", "k2")), enrolled("new-1", 1));
+    let used = InvitationRefusal::UsedByNode { name: "new-1".to_owned() };
+    assert_eq!(house.refused(enrol("any", "new-2", "k3")), Refusal::Invitation(used));
+}
+
+#[test]
+fn invitations_of_controllers_and_expired_ones_enrol_no_node() {
+    let mut house = House::new();
+    house.apply(invite("x", HOUR));
+    assert_eq!(house.refused(enrol("x", "g1", "k")), NO_INVITATION);
+    house.apply(invite_nodes("y", &["g1"]));
+    house.now = house.now + HOUR;
+    assert_eq!(house.apply(enrol("y", "g1", "k")), [Event::CommandRefused(NO_INVITATION)]);
+}
+
+#[test]
+fn a_node_that_is_enrolled_again_or_revoked_invalidates_its_earlier_certificates() {
+    let mut house = House::new();
+    let name = node("g1");
+    house.apply(invite_nodes("x", &["g1"]));
+    house.apply(enrol("x", "g1", "first"));
+    assert_eq!(house.state.check_certificate(&name, 1), Ok(()));
+    house.apply(invite_nodes("y", &["g1"]));
+    assert_eq!(house.apply(enrol("y", "g1", "second")), enrolled("g1", 2));
+    assert_eq!(house.state.check_certificate(&name, 1), Err(Invalid::Superseded(2)));
+    assert_eq!(house.state.check_certificate(&name, 2), Ok(()));
+
+    let by = OPERATOR.uid;
+    assert_eq!(house.apply(revoke("g1")), [Event::NodeRevoked { name: name.clone(), by }]);
+    assert!(matches!(house.state.check_certificate(&name, 2), Err(Invalid::Revoked(_))));
+    house.apply(invite_nodes("z", &["g1"]));
+    assert_eq!(house.apply(enrol("z", "g1", "second")), enrolled("g1", 3), "a revoked key too");
+    assert!(house.state.check_certificate(&name, 2).is_err());
+    assert_eq!(house.state.check_certificate(&name, 3), Ok(()));
+    let bytes = state::persist::to_bytes(&house.state).unwrap();
+    assert_eq!(state::persist::from_bytes(&bytes).unwrap(), house.state);
+}
+
+#[test]
+fn only_operators_revoke_and_only_nodes_that_exist() {
+    let mut house = House::new();
+    house.apply(invite_nodes("x", &["g1"]));
+    house.apply(enrol("x", "g1", "k"));
+    let of_user = Command::RevokeNode { actor: USER, name: node("g1") };
+    assert!(matches!(house.refused(of_user), Refusal::OperatorsOnly { .. }));
+    assert!(matches!(house.refused(revoke("nosuch")), Refusal::UnknownNode { .. }));
 }

@@ -56,7 +56,7 @@ fn histories_reach_every_corner() {
     // The property above would be worthless if the histories never reached most events.
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let mut seen = std::collections::BTreeSet::new();
-    for _ in 0..800 {
+    for _ in 0..2400 {
         let moves = moves().new_tree(&mut runner).unwrap().current();
         let mut world = World::new();
         world.seen = Some(std::mem::take(&mut seen));
@@ -147,7 +147,9 @@ fn histories_reach_every_corner() {
         "HadBefore",
         "TooMuchText",
         "TextsGone",
-        "ControllerInvited",
+        "Invited",
+        "NodeEnrolled",
+        "NodeRevoked",
         "InvitationUsed",
         "ActOnTasks Cancel",
         "ActOnTasks Hold",

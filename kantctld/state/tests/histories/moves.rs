@@ -62,6 +62,7 @@ pub enum Move {
     Configure(u8),
     /// An operator invites a controller, or another user tries.
     Invite(u8),
+    /// A controller or a node joins, or an operator revokes a node.
     Join(u8),
     Wait(u32),
     /// The controller crashes, and reads its snapshot.
@@ -106,7 +107,7 @@ pub fn moves() -> impl Strategy<Value = Vec<Move>> {
         2 => Just(Move::Forget),
         2 => some().prop_map(Move::Configure),
         1 => some().prop_map(Move::Invite),
-        1 => some().prop_map(Move::Join),
+        2 => some().prop_map(Move::Join),
         2 => (0..4000_u32).prop_map(Move::Wait),
         2 => Just(Move::Crash),
     ];

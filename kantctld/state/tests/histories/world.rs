@@ -18,6 +18,7 @@ use common::unit::{Nodes, Tasks};
 use common::wire::node::StepStatus;
 use proptest::test_runner::TestCaseError;
 use state::invariant::Judge;
+use state::invitation::Admits;
 use state::snapshot::Keeper;
 use state::{Actor, Command, Event, Stamped, State, Target};
 use std::collections::{BTreeMap, BTreeSet};
@@ -177,14 +178,16 @@ impl World {
                 self.apply(Command::Configure(settings(which % 2 == 0, which / 2)))
             }
             Move::Invite(which) => {
-                let lasts = Span::from_seconds(60 * u64::from(which % 8));
+                let lasts = Span::from_minutes(60 * u64::from(which % 8));
                 let (actor, hash) = (actor(which / 64), invitation(*which));
-                self.apply(Command::InviteController { actor, hash, lasts })
+                let admits = match which % 4 {
+                    0 | 1 => Admits::Controller,
+                    2 => Admits::AnyNode,
+                    _ => Admits::Nodes((0..8).map(node).collect()),
+                };
+                self.apply(Command::Invite { actor, hash, lasts, admits })
             }
-            Move::Join(which) => {
-                let (hash, address) = (invitation(*which), format!("c{which}:6820"));
-                self.apply(Command::UseInvitation { hash, address })
-            }
+            Move::Join(which) => self.apply(join(*which)),
             Move::Wait(seconds) => {
                 self.now = self.now + Span::from_seconds(u64::from(*seconds));
                 Ok(())
@@ -302,5 +305,15 @@ impl World {
         let live: Vec<JobKey> = self.state.live().collect();
         due.extend(pick(&live, which).filter(|_| which.is_multiple_of(4)));
         due.into_iter().try_for_each(|key| self.apply(Command::DeadlineOver { key }))
+    }
+}
+
+/// A controller or a node uses an invitation, or an operator revokes a node.
+fn join(which: u8) -> Command {
+    let (hash, name) = (invitation(which), node(which / 4));
+    match which % 4 {
+        _ if which > 220 => Command::RevokeNode { actor: actor(which / 4), name },
+        0 | 1 => Command::UseInvitation { hash, address: format!("c{which}:6820") },
+        _ => Command::EnrolNode { hash, name, key: format!("key {}", which % 3) },
     }
 }

@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::listen::{LocalListener, serve_within};
+use crate::revocations::Revocations;
 use axum::routing::{get, post};
 use futures_util::stream;
 use std::path::Path;
@@ -53,7 +54,13 @@ fn served(path: &Path, limits: Limits) -> mpsc::UnboundedReceiver<()> {
         .route("/slow", get(slow))
         .route("/echo", post(|text: String| async { text }));
     let listener = LocalListener::bind(path).unwrap();
-    tokio::spawn(serve_within(listener, router, std::future::pending(), limits));
+    tokio::spawn(serve_within(
+        listener,
+        router,
+        std::future::pending(),
+        limits,
+        Revocations::default(),
+    ));
     has_ended
 }
 

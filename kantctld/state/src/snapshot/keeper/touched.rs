@@ -67,7 +67,9 @@ impl Touched {
             | Event::JobForgotten { .. }
             | Event::ServiceChanged { .. }
             | Event::ServiceRemoved { .. }
-            | Event::ControllerInvited { .. }
+            | Event::Invited { .. }
+            | Event::NodeEnrolled { .. }
+            | Event::NodeRevoked { .. }
             | Event::InvitationUsed { .. }
             | Event::SubmitRefused { .. }
             | Event::CommandRefused(_) => {}

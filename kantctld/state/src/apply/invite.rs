@@ -1,10 +1,10 @@
-//! `InviteController`: lets one more controller join, once and within a limited time. For operators
-//! only. The state holds a hash of the secret and never the secret itself.
+//! `Invite`: lets one more controller, or nodes, join within a limited time. For operators only.
+//! The state holds a hash of the secret and never the secret itself.
 
 use super::target;
 use crate::command::Actor;
 use crate::event::Event;
-use crate::invitation::{Invitation, LASTS_MAX, OPEN_MAX};
+use crate::invitation::{Admits, Invitation, LASTS_MAX, NODES_MAX, OPEN_MAX};
 use crate::state::State;
 use common::reason::{BadRequest, InvitationRefusal, Refusal};
 use common::time::Span;
@@ -13,11 +13,16 @@ pub(super) fn apply(
     state: &mut State,
     events: &mut Vec<Event>,
     actor: &Actor,
-    (hash, lasts): (&str, Span),
+    (hash, lasts, admits): (&str, Span, &Admits),
 ) -> Result<(), Refusal> {
     target::operators_only(actor)?;
     if lasts == Span(0) || lasts > LASTS_MAX {
         return Err(BadRequest::InvitationExpires { most: LASTS_MAX }.into());
+    }
+    if let Admits::Nodes(names) = admits
+        && (names.is_empty() || names.len() > NODES_MAX)
+    {
+        return Err(BadRequest::InvitedNodes { most: NODES_MAX }.into());
     }
     let open = state.invitations.values().filter(|invitation| invitation.until > state.now);
     if open.count() >= OPEN_MAX {
@@ -25,8 +30,9 @@ pub(super) fn apply(
     }
     drop_expired(state);
     let (by, until) = (actor.uid, state.now + lasts);
-    state.invitations.insert(hash.to_owned(), Invitation { by, until, used_by: None });
-    events.push(Event::ControllerInvited { by, until });
+    let invitation = Invitation { by, until, admits: admits.clone(), used_by: None };
+    state.invitations.insert(hash.to_owned(), invitation);
+    events.push(Event::Invited { by, until });
     Ok(())
 }
 

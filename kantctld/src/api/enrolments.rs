@@ -1,0 +1,217 @@
+//! Enrolment of nodes: invitations, certificates and their revocation. A node gets its first
+//! certificate by an invitation and renews it by itself. Each controller can issue certificates,
+//! because each has the cluster key.
+
+use super::audited::Remark;
+use super::caller_check::check_certificate;
+use super::controllers::{OurPeers, check_operator, leader_client, relayed_refusal};
+use super::error::ApiFailure;
+use crate::core::Core;
+use crate::raft::Status;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use common::id::{NodeName, Uid};
+use common::reason::Refusal;
+use common::time::Span;
+use common::wire::api::{
+    EnrolRequest, EnrolmentList, EnrolmentView, InviteAnswer, IssuedCertificate, NodeInviteRequest,
+    RenewRequest, Secret,
+};
+use net::{Authority, Caller, Client, ClusterKey, Invitation, Role, User, invitation_hash};
+use serde::Deserialize;
+use state::invitation::Admits;
+use state::{Command, Event};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The lifetime of a node's certificate. A node renews it at half of that.
+const CERTIFICATE_LIFETIME: Span = Span::from_seconds(30 * 86_400);
+/// How long another controller waits for the leader's answer.
+const LEADER_LIMIT: Duration = Duration::from_secs(20);
+
+/// The secret from which certificates are issued.
+pub type Key = Extension<Arc<ClusterKey>>;
+
+/// Whether a request may be forwarded.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Scope {
+    /// Answer from this controller only.
+    here: bool,
+}
+
+/// POST /v1/enrolments/invite
+pub async fn invite(
+    State(core): State<Arc<Core>>,
+    Extension(peers): Extension<OurPeers>,
+    Extension(key): Key,
+    user: User,
+    body: Result<Json<NodeInviteRequest>, JsonRejection>,
+) -> Result<Json<InviteAnswer>, ApiFailure> {
+    check_operator(&core, &user)?;
+    let Json(NodeInviteRequest { lasts, names }) = body?;
+    let admits = match names.is_empty() {
+        true => Admits::AnyNode,
+        false => Admits::Nodes(names.into_iter().collect()),
+    };
+    let address = peers.local.address.clone();
+    make_invitation(&core, &key, user.uid, (lasts, admits), address).await.map(Json)
+}
+
+/// Makes an invitation and notes its hash in the log.
+///
+/// # Errors
+/// [`ApiFailure`].
+pub async fn make_invitation(
+    core: &Core,
+    key: &ClusterKey,
+    uid: u32,
+    (lasts, admits): (Span, Admits),
+    address: String,
+) -> Result<InviteAnswer, ApiFailure> {
+    let authority = Authority::new(key).map_err(|error| defect(&error))?;
+    let invitation = Invitation::new(authority.fingerprint()).map_err(|error| defect(&error))?;
+    let (actor, hash) = (core.actor(Uid(uid)), invitation.hash());
+    let events = core.command(Command::Invite { actor, hash, lasts, admits }).await?;
+    let until = events.iter().find_map(|event| match event {
+        Event::Invited { until, .. } => Some(*until),
+        _ => None,
+    });
+    let until = until.ok_or_else(|| no_outcome("the invitation"))?;
+    tracing::info!("an invitation until {until}, made by uid {uid}");
+    Ok(InviteAnswer { invitation: Secret(invitation.to_string()), until, address })
+}
+
+/// POST /v1/enrolments/join: a node's first certificate, by an invitation.
+pub async fn enrol(
+    State(core): State<Arc<Core>>,
+    Extension(peers): Extension<OurPeers>,
+    Extension(key): Key,
+    caller: Caller,
+    Query(asked): Query<Scope>,
+    Extension(remark): Extension<Remark>,
+    body: Result<Json<EnrolRequest>, JsonRejection>,
+) -> Result<Json<IssuedCertificate>, Response> {
+    let Json(request) = body.map_err(|error| ApiFailure::from(error).into_response())?;
+    remark.target(&request.name);
+    if let Caller::Stranger(from) = caller {
+        remark.detail(format!("from {from}"));
+    }
+    let status: Status = peers.log.status().borrow().clone();
+    if !status.leads {
+        let leader = leader_client(&peers, &status, LEADER_LIMIT).filter(|_| !asked.here);
+        let leader: Client = leader.ok_or_else(|| super::leader::no_leader().into_response())?;
+        let answer = leader.post(&format!("{}?here=true", super::ENROL_PATH), &request).await;
+        return answer.map(Json).map_err(|error| relayed_refusal(error).into_response());
+    }
+    let EnrolRequest { secret, name, key: public } = request;
+    // Before the invitation is used up.
+    let public_key = read_key(&public).map_err(IntoResponse::into_response)?;
+    let hash = invitation_hash(&secret.0);
+    let command = Command::EnrolNode { hash, name: name.clone(), key: public };
+    let events = core.command(command).await;
+    let events = events.map_err(|error| ApiFailure::from(error).into_response())?;
+    let number = events.iter().find_map(|event| match event {
+        Event::NodeEnrolled { number, .. } => Some(*number),
+        _ => None,
+    });
+    let number = number.ok_or_else(|| no_outcome("the enrolment").into_response())?;
+    tracing::info!("node {name} was enrolled, number {number}");
+    issue(&core, &key, (&name, number), &public_key).map_err(IntoResponse::into_response)
+}
+
+/// POST /v1/enrolments/renew: a node's next certificate.
+pub async fn renew(
+    State(core): State<Arc<Core>>,
+    Extension(key): Key,
+    caller: Caller,
+    headers: HeaderMap,
+    Extension(remark): Extension<Remark>,
+    body: Result<Json<RenewRequest>, JsonRejection>,
+) -> Result<Json<IssuedCertificate>, ApiFailure> {
+    let forwarded = headers.contains_key(net::USER_HEADER);
+    let (Caller::Peer(Role::Node { name, enrolment }), false) = (caller, forwarded) else {
+        let message = "this is for node daemons, which authenticate by TLS";
+        let refusal = net::Refusal::new(StatusCode::FORBIDDEN, "not_a_node", message);
+        return Err(ApiFailure::Http(refusal));
+    };
+    remark.target(&name);
+    let public = read_key(&body?.0.key)?;
+    let name = NodeName::new(name)?;
+    // Also checked for each request: here it decides what is issued.
+    check_certificate(&core, name.as_str(), enrolment).map_err(ApiFailure::Http)?;
+    issue(&core, &key, (&name, enrolment), &public)
+}
+
+/// GET /v1/enrolments
+pub async fn list(
+    State(core): State<Arc<Core>>,
+    user: User,
+) -> Result<Json<EnrolmentList>, ApiFailure> {
+    check_operator(&core, &user)?;
+    let state = core.state.read();
+    let enrolments = state.enrolments().map(|(name, enrolment)| EnrolmentView {
+        name: name.clone(),
+        number: enrolment.number,
+        by: enrolment.by,
+        at: enrolment.at,
+        revoked_at: enrolment.revoked.map(|revoked| revoked.at),
+        revoked_by: enrolment.revoked.map(|revoked| revoked.by),
+    });
+    Ok(Json(EnrolmentList { enrolments: enrolments.collect() }))
+}
+
+/// POST /v1/enrolments/{name}/revoke
+pub async fn revoke(
+    State(core): State<Arc<Core>>,
+    user: User,
+    Path(name): Path<String>,
+) -> Result<Json<EnrolmentList>, ApiFailure> {
+    check_operator(&core, &user)?;
+    let (actor, name) = (core.actor(Uid(user.uid)), NodeName::new(name)?);
+    core.command(Command::RevokeNode { actor, name: name.clone() }).await?;
+    tracing::warn!("the certificates of node {name} were revoked by uid {}", user.uid);
+    let Json(mut list) = list(State(core), user).await?;
+    list.enrolments.retain(|one| one.name == name);
+    Ok(Json(list))
+}
+
+fn issue(
+    core: &Core,
+    key: &ClusterKey,
+    node: (&NodeName, u32),
+    public: &net::PublicKey,
+) -> Result<Json<IssuedCertificate>, ApiFailure> {
+    let now = core.now();
+    let authority = Authority::new(key).map_err(|error| defect(&error))?;
+    let period = (now, now + CERTIFICATE_LIFETIME);
+    net::issue_certificate(&authority, node, public, period).map(Json).map_err(
+        |error| match error {
+            net::IdentityError::NodeName { .. } => {
+                let message = error.to_string();
+                ApiFailure::Http(net::Refusal::new(StatusCode::BAD_REQUEST, "bad_id", message))
+            }
+            error => defect(&error),
+        },
+    )
+}
+
+fn read_key(text: &str) -> Result<net::PublicKey, ApiFailure> {
+    net::public_key(text).ok_or_else(|| {
+        let message = "the public key must be 32 bytes in hex (Ed25519)";
+        ApiFailure::Http(net::Refusal::new(StatusCode::BAD_REQUEST, "bad_key", message))
+    })
+}
+
+fn no_outcome(what: &str) -> ApiFailure {
+    let message = format!("the controller did not report the outcome of {what}: try again");
+    ApiFailure::Refused(Refusal::BadAsk { message })
+}
+
+fn defect(error: &dyn std::error::Error) -> ApiFailure {
+    let status = StatusCode::INTERNAL_SERVER_ERROR;
+    ApiFailure::Http(net::Refusal::new(status, "defect", error.to_string()))
+}

@@ -1,0 +1,40 @@
+//! Reading enrolments, and the check of a node's certificate.
+
+use super::State;
+use crate::enrolment::{Enrolment, Invalid};
+use common::id::{AttemptId, NodeName, Uid};
+
+impl State {
+    /// Checks a node's certificate by the number of its enrolment. A number that the state does not
+    /// know is valid: only controllers issue certificates, and a state restored from a backup does
+    /// not know the latest.
+    ///
+    /// # Errors
+    /// [`Invalid`].
+    pub fn check_certificate(&self, name: &NodeName, number: u32) -> Result<(), Invalid> {
+        let Some(enrolment) = self.enrolments.get(name) else { return Ok(()) };
+        match enrolment.revoked {
+            _ if number < enrolment.number => Err(Invalid::Superseded(enrolment.number)),
+            Some(revoked) if number == enrolment.number => Err(Invalid::Revoked(revoked)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a job of this user has a share of the node, or had one that is not free yet.
+    #[must_use]
+    pub fn has_job_on(&self, node: &NodeName, uid: Uid) -> bool {
+        let is_theirs =
+            |id: AttemptId| self.job(id.key.job).is_some_and(|job| job.spec.owner.uid == uid);
+        self.ledger.holders(node).any(is_theirs)
+    }
+
+    #[must_use]
+    pub fn enrolment(&self, name: &NodeName) -> Option<&Enrolment> {
+        self.enrolments.get(name)
+    }
+
+    /// By name.
+    pub fn enrolments(&self) -> impl Iterator<Item = (&NodeName, &Enrolment)> {
+        self.enrolments.iter()
+    }
+}

@@ -1,0 +1,200 @@
+//! The certificate of this node: the first by an invitation (`kantd join`), the next ones by
+//! renewal while kantd runs.
+
+use crate::clock;
+use crate::config::Settings;
+use crate::spool;
+use common::causes::with_causes;
+use common::wire::api::{EnrolRequest, IssuedCertificate, RenewRequest, Secret};
+use net::{
+    Client, ClientError, Credentials, CredentialsError, Endpoint, Identity, IdentityError,
+    Invitation, NewKey, NotAnInvitation,
+};
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const JOIN_PATH: &str = "/v1/enrolments/join";
+const RENEW_PATH: &str = "/v1/enrolments/renew";
+/// How often to check whether the certificate is due for renewal, and to try again.
+const CHECK_PERIOD: Duration = Duration::from_secs(3600);
+/// How long to go on asking while no controller answers: at a cluster's first start, thousands of
+/// nodes join at once.
+const JOIN_PATIENCE: Duration = Duration::from_secs(60);
+
+/// Why a node could not join.
+#[derive(Debug, thiserror::Error)]
+pub enum EnrolmentError {
+    #[error(
+        "no invitation: an operator runs `kantctl admin node invite {name}` on the host of the \
+         leading controller; set KANT_INVITATION here to what it prints"
+    )]
+    NotInvited { name: String },
+    #[error(transparent)]
+    Invitation(#[from] NotAnInvitation),
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    #[error(transparent)]
+    Credentials(#[from] CredentialsError),
+    #[error("failed to make the spool {}", path.display())]
+    Spool {
+        path: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("failed to join the cluster: {}", .0.join("; "))]
+    Ask(
+        /// What each controller answered.
+        Vec<String>,
+    ),
+}
+
+/// Gets a certificate for this node by an invitation, and keeps it in the spool.
+///
+/// # Errors
+/// [`EnrolmentError`].
+pub async fn join(
+    settings: &Settings,
+    controllers: &[String],
+    invitation: Option<&str>,
+) -> Result<Credentials, EnrolmentError> {
+    let not_invited = || EnrolmentError::NotInvited { name: settings.name.to_string() };
+    let invitation: Invitation = invitation.ok_or_else(not_invited)?.parse()?;
+    let path = settings.spool.clone();
+    spool::make(&settings.spool).map_err(|source| EnrolmentError::Spool { path, source })?;
+    let identity = Identity::invited(&invitation)?;
+    let endpoint = |addr: &String| Endpoint::Tls { addr: addr.clone(), identity: identity.clone() };
+    let endpoints: Vec<Endpoint> = controllers.iter().map(endpoint).collect();
+    let key = NewKey::generate()?;
+    let request = EnrolRequest {
+        secret: Secret(invitation.secret),
+        name: settings.name.clone(),
+        key: key.public(),
+    };
+    let begun = tokio::time::Instant::now();
+    let mut backoff = net::Backoff::new(Duration::from_millis(200), Duration::from_secs(5));
+    let issued = loop {
+        // Repeating is safe: the same key gets the same answer.
+        match ask_each(&endpoints, JOIN_PATH, &request).await {
+            Err(Unanswered { may_repeat: true, .. }) if begun.elapsed() < JOIN_PATIENCE => {
+                tokio::time::sleep(backoff.next()).await;
+            }
+            answered => break answered.map_err(|error| EnrolmentError::Ask(error.errors))?,
+        }
+    };
+    let credentials = key.certified(&issued)?;
+    credentials.save(&settings.spool)?;
+    Ok(credentials)
+}
+
+/// The renewal of this node's certificate.
+pub struct Renewal {
+    credentials: Credentials,
+    identity: Identity,
+    spool: PathBuf,
+    controllers: Vec<Endpoint>,
+}
+
+impl Renewal {
+    /// Of these credentials: a new certificate replaces them in the spool and in `identity`.
+    #[must_use]
+    pub fn of(
+        settings: &Settings,
+        credentials: Credentials,
+        identity: &Identity,
+        controllers: &[Endpoint],
+    ) -> Self {
+        let (identity, controllers) = (identity.clone(), controllers.to_vec());
+        Self { credentials, identity, spool: settings.spool.clone(), controllers }
+    }
+
+    /// Renews the certificate whenever half of its life is over. Never returns.
+    pub async fn run(mut self) {
+        loop {
+            if self.credentials.is_due_for_renewal(clock::now()) {
+                self.renew_or_warn().await;
+            }
+            tokio::time::sleep(CHECK_PERIOD).await;
+        }
+    }
+
+    async fn renew_or_warn(&mut self) {
+        let renewed = match renew(&self.controllers, &self.spool).await {
+            Ok(renewed) => renewed,
+            Err(error) => {
+                let until = self.credentials.until;
+                let error = with_causes(&error);
+                tracing::warn!("failed to renew the certificate, valid until {until}: {error}");
+                return;
+            }
+        };
+        match Identity::node(&renewed) {
+            Ok(new) => {
+                tracing::info!("the certificate was renewed, until {}", renewed.until);
+                self.identity.replace(&new);
+                self.credentials = renewed;
+            }
+            Err(error) => tracing::error!("failed to use a new certificate: {error}"),
+        }
+    }
+}
+
+async fn renew(controllers: &[Endpoint], spool: &Path) -> Result<Credentials, EnrolmentError> {
+    let key = NewKey::generate()?;
+    let request = RenewRequest { key: key.public() };
+    let issued = ask_each(controllers, RENEW_PATH, &request).await;
+    let credentials = key.certified(&issued.map_err(|error| EnrolmentError::Ask(error.errors))?)?;
+    credentials.save(spool)?;
+    Ok(credentials)
+}
+
+/// No controller gave a certificate.
+struct Unanswered {
+    errors: Vec<String>,
+    /// No controller refused, and one may answer later.
+    may_repeat: bool,
+}
+
+/// Asks one controller after another until one answers.
+async fn ask_each<Q: serde::Serialize>(
+    controllers: &[Endpoint],
+    path: &str,
+    question: &Q,
+) -> Result<IssuedCertificate, Unanswered> {
+    let mut unanswered = Unanswered { errors: Vec::new(), may_repeat: false };
+    for endpoint in controllers {
+        match Client::new(endpoint.clone()).post(path, question).await {
+            Ok(issued) => return Ok(issued),
+            Err(error) => {
+                let is_refusal = matches!(
+                    &error,
+                    ClientError::Refused { status, .. } if !(502..=504).contains(status)
+                );
+                unanswered.may_repeat |= !is_refusal && !is_foreign(&error);
+                unanswered.errors.push(sentence(endpoint, &error));
+                if is_refusal {
+                    // It holds for the cluster: the others would ask the same leader.
+                    unanswered.may_repeat = false;
+                    return Err(unanswered);
+                }
+            }
+        }
+    }
+    Err(unanswered)
+}
+
+/// The controller is of another cluster, or is none.
+fn is_foreign(error: &ClientError) -> bool {
+    let ClientError::Unreachable { source, .. } = error else { return false };
+    source.kind() == std::io::ErrorKind::InvalidData
+}
+
+fn sentence(endpoint: &Endpoint, error: &ClientError) -> String {
+    match error {
+        ClientError::Refused { error, .. } => {
+            let hint = error.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+            format!("{endpoint} says: {}{hint}", error.message)
+        }
+        other => with_causes(other),
+    }
+}
