@@ -153,6 +153,10 @@ before_reboot() {
     install_all
     systemctl enable -q kantctld kantd
     systemctl restart kantctld
+    local invitation
+    invitation=$(kantctl admin node invite "$(hostname -s)" 2>/dev/null)
+    invitation=${invitation%% kantd*}
+    KANT_INVITATION=${invitation#KANT_INVITATION=} kantd join
     systemctl restart kantd
     until_so "the node" node_is_there
     job_script >"/home/$person/job.sh"

@@ -10,7 +10,7 @@ use common::config::ControllerConfig;
 use common::id::{ClusterId, ControllerId};
 use common::wire::api::{JoinAnswer, JoinRequest, Secret};
 use common::wire::peer::PEER_PROTOCOL;
-use net::{Backoff, Client, ClientError, ClusterKey, Endpoint, Identity, Invitation};
+use net::{Authority, Backoff, Client, ClientError, ClusterKey, Endpoint, Identity, Invitation};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -56,6 +56,8 @@ pub(super) async fn request_membership(
     }
     let invitation = options.invitation.as_deref().ok_or(MembershipError::NotInvited)?;
     let invitation: Invitation = invitation.parse()?;
+    // Before the cluster takes it for a member.
+    check_key(Path::new(&config.cluster_key), &invitation)?;
     // Without a certificate, also if there is a key from before: the invitation is the proof.
     let identity = Identity::invited(&invitation)?;
     let request = JoinRequest {
@@ -119,6 +121,16 @@ async fn ask_each(
     }
 }
 
+/// Refuses a key of another cluster than the invitation's.
+fn check_key(path: &Path, invitation: &Invitation) -> Result<(), MembershipError> {
+    let is_same = !path.exists()
+        || Authority::new(&ClusterKey::load(path)?)?.fingerprint() == invitation.authority;
+    match is_same {
+        true => Ok(()),
+        false => Err(MembershipError::OtherKey { path: path.display().to_string() }),
+    }
+}
+
 /// Writes the cluster's key, unless it is there.
 fn keep_key(path: &Path, secret: &str) -> Result<(), MembershipError> {
     let key = ClusterKey::from_secret(secret).ok_or(MembershipError::NoKeySent)?;
@@ -128,10 +140,7 @@ fn keep_key(path: &Path, secret: &str) -> Result<(), MembershipError> {
         }
         key.save(path)?;
     }
-    match ClusterKey::load(path)? == key {
-        true => Ok(()),
-        false => Err(MembershipError::OtherKey { path: path.display().to_string() }),
-    }
+    Ok(())
 }
 
 fn is_refusal(error: &ClientError) -> bool {

@@ -25,7 +25,7 @@ pub struct EmulateArgs {
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7600")]
     controller: Vec<String>,
     /// The cluster's secret key.
-    #[arg(long, value_name = "FILE", default_value = "/etc/kant/cluster.key")]
+    #[arg(long, value_name = "FILE", default_value = "/var/lib/kantctld/cluster.key")]
     cluster_key: PathBuf,
     /// Run time of jobs whose script has no `sleep`. Default: they end at once.
     #[arg(long, value_name = "TIME")]

@@ -118,12 +118,12 @@ fn invalid_cluster_operations_are_refused_without_damage() -> anyhow::Result<()>
     controllers.verb("b", &["found"])?;
     std::fs::remove_dir_all(&controllers.config("b")?.state_dir)?;
     controllers.verb_refused("b", &join, "key of another cluster")?;
+    std::fs::remove_file(&controllers.config("b")?.cluster_key)?;
     let foreign = Authority::new(&ClusterKey::generate()?)?.fingerprint();
     let foreign = Invitation::new(foreign)?.to_string();
     let join_foreign = ["join", "--to", to_a.as_str(), "--invitation", &foreign];
     controllers.verb_refused("b", &join_foreign, "of this host's cluster")?;
     // A directory of one cluster cannot join another.
-    std::fs::remove_file(&controllers.config("b")?.cluster_key)?;
     controllers.verb("b", &["found"])?;
     controllers.verb_refused("b", &join, "empty directory")?;
     // The last voter.

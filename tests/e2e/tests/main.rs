@@ -45,6 +45,7 @@ mod slurm_clients;
 mod srun;
 mod step_streams;
 mod steps;
+mod stolen_node;
 mod suspend;
 mod unknown_users;
 mod update;
