@@ -84,6 +84,7 @@ impl fmt::Display for Line<'_> {
             Event::ServiceChanged { .. } | Event::ServiceRemoved { .. } => service(f, self.0),
             Event::ControllerInvited { by, until } => invited(f, *by, *until),
             Event::InvitationUsed { by, address } => joins(f, *by, address),
+            Event::TokenCreated { .. } | Event::TokenRevoked { .. } => token(f, self.0),
             Event::SubmitRefused { place, refusal } => {
                 write!(f, "job {} of many refused: {}", place + 1, refusal.with_hint())
             }
@@ -141,6 +142,19 @@ fn reservation(
     by: Uid,
 ) -> fmt::Result {
     write!(f, "reservation {name}: {what} by {}", user_phrase(by))
+}
+
+fn token(f: &mut fmt::Formatter<'_>, event: &Event) -> fmt::Result {
+    match event {
+        Event::TokenCreated { id, uid, until } => {
+            write!(f, "token {id} of {}: valid until {until}", user_phrase(*uid))
+        }
+        Event::TokenRevoked { id, uid, by } => {
+            write!(f, "token {id} of {}: revoked by {}", user_phrase(*uid), user_phrase(*by))
+        }
+        // The caller passes no other event.
+        _ => Ok(()),
+    }
 }
 
 fn invited(f: &mut fmt::Formatter<'_>, by: Uid, until: Time) -> fmt::Result {

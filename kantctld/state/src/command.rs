@@ -12,6 +12,7 @@ mod round;
 mod service;
 mod settings;
 mod stamped;
+mod token;
 
 use common::health::Finding;
 use common::id::{
@@ -23,6 +24,7 @@ use common::node::Inventory;
 use common::reservation::Reservation;
 use common::service::{StopReason, UpdateFailure};
 use common::time::Span;
+use common::token::TokenId;
 use common::wire::node::StepStatus;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +35,7 @@ pub use round::{RoundGrow, RoundPreempt, RoundShrink, RoundStart};
 pub use service::{Deployment, ServiceAction};
 pub use settings::{Settings, UserBounds};
 pub use stamped::{Stamped, Target};
+pub use token::NewToken;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Command {
@@ -214,6 +217,10 @@ pub enum Command {
         /// The address of the new controller.
         address: String,
     },
+    /// Creates a token for the actor.
+    CreateToken { actor: Actor, token: Box<NewToken> },
+    /// Ends a token of the actor or, for an operator, of any user.
+    RevokeToken { actor: Actor, id: TokenId },
     /// A job's deadline has passed ([`crate::missed`]).
     DeadlineOver { key: JobKey },
     /// An attempt should be running by now and is not ([`crate::overdue`]).

@@ -74,6 +74,8 @@ pub fn wakes_scheduler(events: &[Event]) -> bool {
         | Event::ServiceRemoved { .. }
         | Event::ControllerInvited { .. }
         | Event::InvitationUsed { .. }
+        | Event::TokenCreated { .. }
+        | Event::TokenRevoked { .. }
         | Event::SubmitRefused { .. }
         | Event::CommandRefused(_) => false,
     })

@@ -69,6 +69,8 @@ impl Touched {
             | Event::ServiceRemoved { .. }
             | Event::ControllerInvited { .. }
             | Event::InvitationUsed { .. }
+            | Event::TokenCreated { .. }
+            | Event::TokenRevoked { .. }
             | Event::SubmitRefused { .. }
             | Event::CommandRefused(_) => {}
             // All unfinished tasks share the request.
