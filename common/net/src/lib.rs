@@ -19,7 +19,7 @@ mod key;
 pub mod limiter;
 
 mod identity;
-mod invitation;
+mod secret;
 
 mod caller;
 mod client;
@@ -36,7 +36,9 @@ pub use axum::{
 };
 
 pub use backoff::Backoff;
-pub use caller::{Caller, CallerError, USER_HEADER, User, Via, caller_identity};
+pub use caller::{
+    Caller, CallerError, Program, TOKEN_HINT, USER_HEADER, User, Via, caller_identity,
+};
 pub use channel::{
     Channel, ChannelError, ChannelReceiver, ChannelSender, Keepalive, accept_channel,
     connect_channel,
@@ -44,10 +46,10 @@ pub use channel::{
 pub use client::{Client, ClientError, Endpoint};
 pub use forward::forward;
 pub use identity::{Identity, IdentityError, Role};
-pub use invitation::{invitation_hash, new_invitation};
 pub use key::{ClusterKey, KeyError};
-pub use listen::{ListenError, LocalListener, TlsListener, serve};
+pub use listen::{HttpListener, ListenError, LocalListener, PemFiles, TlsListener, serve};
 pub use passable::make_passable_dir;
-pub use refusal::{ApiError, Refusal, RefusalCode};
+pub use refusal::{ApiError, ErrorBody, Refusal, RefusalCode};
+pub use secret::{new_invitation, new_token, secret_hash};
 pub use trusted::{TrustError, check_trusted, check_trusted_way};
 pub use users::{OwnerRefusal, OwnerRules, UserRecord};

@@ -1,31 +1,46 @@
-//! The secret by which one more controller joins a cluster. It is random, shown once, and stored
-//! only as a hash.
+//! Secrets by which a stranger proves a right: the invitation of a controller and the token of a
+//! program. Each is random, shown once, and stored only as a hash.
 
 use common::hex::hex;
+use common::token::TOKEN_PREFIX;
 use sha2::{Digest, Sha256};
 
 use crate::key::KeyError;
 
-const SECRET_BYTES: usize = 20;
-/// Makes a secret recognizable.
-const PREFIX: &str = "kant-invitation-";
+const INVITATION_BYTES: usize = 20;
+const TOKEN_BYTES: usize = 32;
+/// Makes an invitation recognizable.
+const INVITATION_PREFIX: &str = "kant-invitation-";
 
-/// A new secret.
+/// A new secret for a controller.
 ///
 /// # Errors
 /// [`KeyError::NoRandomness`].
 pub fn new_invitation() -> Result<String, KeyError> {
-    let mut bytes = [0; SECRET_BYTES];
+    random::<INVITATION_BYTES>(INVITATION_PREFIX)
+}
+
+/// A new secret for a program.
+///
+/// # Errors
+/// [`KeyError::NoRandomness`].
+pub fn new_token() -> Result<String, KeyError> {
+    random::<TOKEN_BYTES>(TOKEN_PREFIX)
+}
+
+fn random<const BYTES: usize>(prefix: &str) -> Result<String, KeyError> {
+    let mut bytes = [0; BYTES];
     rustls::crypto::ring::default_provider()
         .secure_random
         .fill(&mut bytes)
         .map_err(|_| KeyError::NoRandomness)?;
-    Ok(format!("{PREFIX}{}", hex(&bytes)))
+    Ok(format!("{prefix}{}", hex(&bytes)))
 }
 
-/// The stored form of a secret.
+/// The stored form of a secret. A secret has so much randomness that a plain hash cannot be
+/// reversed.
 #[must_use]
-pub fn invitation_hash(secret: &str) -> String {
+pub fn secret_hash(secret: &str) -> String {
     hex(&Sha256::digest(secret.trim().as_bytes()))
 }
 
@@ -37,9 +52,12 @@ mod tests {
     fn secrets_differ_and_a_hash_gives_none_away() {
         let (one, other) = (new_invitation().unwrap(), new_invitation().unwrap());
         assert_ne!(one, other);
-        assert_eq!(one.len(), PREFIX.len() + 2 * SECRET_BYTES);
-        assert_eq!(invitation_hash(&one), invitation_hash(&format!("{one}\n")));
-        assert!(invitation_hash(&one) != invitation_hash(&other));
-        assert_eq!(invitation_hash(&one).len(), 64);
+        assert_eq!(one.len(), INVITATION_PREFIX.len() + 2 * INVITATION_BYTES);
+        assert_eq!(secret_hash(&one), secret_hash(&format!("{one}\n")));
+        assert!(secret_hash(&one) != secret_hash(&other));
+        assert_eq!(secret_hash(&one).len(), 64);
+        let token = new_token().unwrap();
+        assert_eq!(token.len(), TOKEN_PREFIX.len() + 2 * TOKEN_BYTES);
+        assert_ne!(token, new_token().unwrap());
     }
 }

@@ -18,6 +18,7 @@ fn who() -> Router {
         match caller {
             Caller::Peer(role) => format!("\"{role}\""),
             Caller::Local { uid, .. } => format!("\"uid {uid}\""),
+            other => panic!("{other:?}"),
         }
     }
     Router::new().route("/who", get(answer))

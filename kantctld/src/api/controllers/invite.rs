@@ -7,7 +7,6 @@ use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::http::StatusCode;
 use axum::{Extension, Json};
-use common::id::Uid;
 use common::reason::Refusal;
 use common::wire::api::{InviteAnswer, InviteRequest};
 use net::User;
@@ -27,8 +26,8 @@ pub async fn invite(
         let status = StatusCode::INTERNAL_SERVER_ERROR;
         ApiFailure::Http(net::Refusal::new(status, "no_randomness", error.to_string()))
     })?;
-    let actor = core.actor(Uid(user.uid));
-    let hash = net::invitation_hash(&invitation);
+    let actor = core.actor(&user);
+    let hash = net::secret_hash(&invitation);
     let events = core.command(Command::InviteController { actor, hash, lasts }).await?;
     let until = events.iter().find_map(|event| match event {
         Event::ControllerInvited { until, .. } => Some(*until),
