@@ -22,6 +22,7 @@ pub mod gpu;
 pub mod gpu_parts;
 pub mod health;
 pub mod hostlist;
+pub mod token;
 pub mod topology;
 
 pub mod node;

@@ -15,5 +15,5 @@ pub use awaited::Awaited;
 pub use bad_request::BadRequest;
 pub use bound::{Bound, Counted, QuotaBound, What};
 pub use note::Note;
-pub use refusal::{InvitationRefusal, Mend, NoRoom, Refusal, ServiceRefusal};
+pub use refusal::{InvitationRefusal, Mend, NoRoom, Refusal, ServiceRefusal, TokenRefusal};
 pub use wait::{Nearest, Need, WaitReason};

@@ -36,6 +36,8 @@ fn is_answer(what: &str, value: &Value) -> bool {
         ["queues"] => reads_as::<api::QueueList>(value),
         ["reservations"] | ["reservations", _, "update"] => reads_as::<api::ReservationList>(value),
         ["controllers", ..] => reads_as::<api::ControllerList>(value),
+        ["tokens"] if what.starts_with("POST") => reads_as::<api::TokenAnswer>(value),
+        ["tokens", ..] => reads_as::<api::TokenList>(value),
         ["reload"] => reads_as::<api::ReloadAnswer>(value),
         ["jobs", "trial"] => reads_as::<api::TrialView>(value),
         ["jobs", _, "explain"] => reads_as::<api::Explanation>(value),

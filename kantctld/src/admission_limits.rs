@@ -1,5 +1,5 @@
 //! The controller's limits on requests, as rules of [`Limiter`]: lists, forecasts, move searches,
-//! large bodies and watches. The listener has one for connections.
+//! large bodies, watches, and programs with tokens. The listener has one for connections.
 
 use net::limiter::{IsTrusted, Limiter, Limits, Rule};
 use std::sync::Arc;
@@ -17,6 +17,8 @@ pub const SEARCH_TIME_MAX: Duration = Duration::from_secs(20);
 const WATCHES_EACH: u64 = 8;
 /// The most bytes of lists in memory that clients have not read yet; no list is started above it.
 const LISTS_BYTES: u64 = 256 << 20;
+/// The most requests of ordinary users' programs in progress.
+const PROGRAMS_MAX: u64 = 256;
 /// Shorter than kantctl's timeout, so that the user sees the reason.
 const WAIT_MAX: Duration = Duration::from_secs(20);
 /// The most waiting requests of one user.
@@ -33,6 +35,8 @@ pub struct AdmissionLimits {
     pub requests: Arc<Limiter>,
     /// Their number is bounded by that of connections.
     pub watches: Arc<Limiter>,
+    /// Requests of programs with tokens.
+    pub programs: Arc<Limiter>,
 }
 
 impl AdmissionLimits {
@@ -46,6 +50,7 @@ impl AdmissionLimits {
             searches: Limiter::new(SEARCHES, Arc::new(|_| false)),
             requests: limiter(waits(REQUESTS_MAX, u64::MAX)),
             watches: limiter(WATCHES),
+            programs: limiter(PROGRAMS),
         }
     }
 }
@@ -94,6 +99,16 @@ const WATCHES: Rule = Rule {
            `kantctl watch --me`",
 };
 
+const PROGRAMS: Rule = Rule {
+    ordinary: places(PROGRAMS_MAX),
+    each: places(PROGRAMS_MAX / 4),
+    waiting_each: 0,
+    wait_max: Duration::ZERO,
+    code: "too_many_requests",
+    message: "too many requests of programs are in progress, your own or those of all users",
+    hint: "wait for answers before sending more requests",
+};
+
 const fn places(places: u64) -> Limits {
     Limits { places, bytes: u64::MAX }
 }
@@ -117,6 +132,7 @@ mod tests {
             (&limits.forecasts, [1, 1, 0, 1]),
             (&limits.requests, [8, 4, 2, 8]),
             (&limits.watches, [8; 4]),
+            (&limits.programs, [64, 64, 64, 64]),
         ] {
             let mut held = Vec::new();
             let counts = [1, 2, 3, ROOT].map(|uid| {

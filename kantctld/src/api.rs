@@ -1,4 +1,4 @@
-//! The HTTP API: authentication by the kernel or a certificate, authorization, and JSON
+//! The HTTP API: authentication by the kernel, a certificate or a token, authorization, and JSON
 //! answers. A controller that does not lead forwards requests to the leader. The state changes only
 //! through commands in the log, and an identity in a request body is not trusted.
 
@@ -33,6 +33,8 @@ mod steps;
 mod submit;
 mod submit_set;
 mod tasks;
+mod token_check;
+mod tokens;
 mod trial;
 mod update;
 mod watch;
@@ -51,14 +53,15 @@ use common::wire::node::NODE_PATH;
 use common::wire::peer::PEER_PATH;
 use leader::Relay;
 use std::sync::Arc;
+pub use token_check::invalid as token_invalid;
 
 /// Where a controller joins.
 const CONTROLLERS_PATH: &str = "/v1/controllers";
 /// Where a node gets its first certificate.
 const ENROL_PATH: &str = "/v1/enrolments/join";
 
-/// All routes, for the local socket and the TLS port. Requests that only the leader can answer are
-/// forwarded to it.
+/// All routes, for the local socket, the TLS port and the HTTP port. Requests that only the leader
+/// can answer are forwarded to it.
 pub fn router(core: Arc<Core>, peers: Arc<Peers<StateMachine>>) -> Router {
     let auditor = Auditor { audit: core.audit.clone(), clock: core.clock.clone() };
     let relay = Arc::new(Relay::new(core.clone(), peers.identity.clone()));
@@ -71,6 +74,7 @@ pub fn router(core: Arc<Core>, peers: Arc<Peers<StateMachine>>) -> Router {
         .layer(Extension(peers))
         .layer(from_fn_with_state(core.clone(), body_limit::limit_body))
         .layer(from_fn_with_state(core.clone(), caller_check::check))
+        .layer(from_fn_with_state(core.clone(), token_check::check))
         .layer(from_fn_with_state(auditor, audited::audited))
         .layer(DefaultBodyLimit::max(body_limit::BODY_BYTES_MAX))
         .with_state(core)
@@ -139,6 +143,8 @@ fn leader_routes() -> Router<Arc<Core>> {
         .route("/v1/history", get(history::list))
         .route("/v1/watch", get(watch::watch))
         .route("/v1/report", get(history::report))
+        .route("/v1/tokens", post(tokens::create).get(tokens::list))
+        .route("/v1/tokens/{id}/revoke", post(tokens::revoke))
 }
 
 /// Routes that the leader answers on its local socket only; they are not forwarded.

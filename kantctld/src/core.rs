@@ -13,6 +13,7 @@ use crate::scheduler_cache::SchedulerCache;
 use crate::session_registry::SessionRegistry;
 use crate::shared_state::SharedState;
 use crate::state_machine::StateMachine;
+use crate::token_uses::TokenUses;
 use common::id::{ControllerId, IdError, JobKey, LogIndex, Uid};
 use common::reason::Refusal;
 use common::sync::{Mutex, RwLock};
@@ -20,7 +21,7 @@ use common::time::Time;
 use common::wire::node::RouteOrder;
 use lead::Parts;
 use lead::services::{Autoscaler, Readiness};
-use net::Revocations;
+use net::{Revocations, User};
 use query::view::Waits;
 use state::{Actor, Command, Event, Target};
 use std::collections::BTreeSet;
@@ -81,6 +82,8 @@ pub struct Core {
     pub revocations: Revocations,
     /// The audit log.
     pub audit: Audit,
+    /// When this controller last saw each token.
+    pub token_uses: TokenUses,
     /// Events for `watch` requests.
     pub event_feed: EventFeed,
     /// What nodes report of the replicas of services.
@@ -154,6 +157,7 @@ impl Core {
             mail,
             revocations: Revocations::default(),
             audit,
+            token_uses: TokenUses::default(),
             event_feed: EventFeed::default(),
             readiness: RwLock::default(),
             autoscaler: RwLock::default(),
@@ -249,8 +253,9 @@ impl Core {
     }
 
     /// The user of a request, with their rights.
-    pub fn actor(&self, uid: Uid) -> Actor {
-        Actor { uid, operator: self.access().is_operator(uid) }
+    pub fn actor(&self, user: &User) -> Actor {
+        let uid = Uid(user.uid);
+        Actor { uid, operator: user.may_operate && self.access().is_operator(uid) }
     }
 
     /// The access rules.

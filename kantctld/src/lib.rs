@@ -17,6 +17,7 @@ pub mod mail;
 pub mod peers;
 pub mod settings;
 pub mod shared_state;
+pub mod token_uses;
 
 pub mod access;
 pub mod event_feed;
@@ -35,5 +36,7 @@ pub mod session;
 pub mod api;
 pub mod bootstrap;
 pub mod leader;
+
+pub mod http;
 
 pub mod run;

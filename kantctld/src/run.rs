@@ -1,33 +1,32 @@
 //! Startup and shutdown: puts a controller together and runs it until a signal or a fatal error.
 
 mod leadership_transfer;
+mod listeners;
 
 use crate::access::Access;
-use crate::api;
 use crate::audit::{self, AuditLine, AuditResult};
 use crate::bootstrap::{self, BootstrapError, OpenedLog};
 use crate::clock::{SteadyClock, wall_clock};
 use crate::core::{Core, Recorders};
-use crate::disk_guard::DiskGuard;
 use crate::history::{self, HistoryOptions};
 use crate::history_catch_up;
 use crate::leader::{self, Limits};
 use crate::mail::MailQueue;
 use crate::membership::{self, LogStage, Membership, MembershipError};
-use crate::peers::{self, Peers};
+use crate::peers;
 use crate::raft::LogError;
 use crate::reload::Reloader;
-use crate::session::{NodeKind, NodeThreads};
+use crate::session::NodeThreads;
 use crate::settings::{self, ConfigFile, SettingsError};
 use crate::shared_state::SharedState;
 use crate::state_machine::{Outlets, StateMachine};
-use axum::Extension;
 use common::config::ControllerConfig;
-use common::id::{ClusterId, LogIndex, Uid};
+use common::id::{ClusterId, LogIndex};
 use common::reason::Refusal;
 use common::time::Span;
 use leadership_transfer::transfer_leadership;
-use net::{ClusterKey, Identity, KeyError, ListenError, LocalListener, TlsListener};
+use listeners::{Listening, listen};
+use net::{ClusterKey, Identity, KeyError, ListenError};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -62,6 +61,8 @@ pub enum RunError {
     Identity(#[from] net::IdentityError),
     #[error(transparent)]
     Listen(#[from] ListenError),
+    #[error("http_certificate and http_key belong together: set both in kantctld.toml, or neither")]
+    HalfCertificate,
     #[error(transparent)]
     Log(#[from] LogError),
     /// A defect.
@@ -174,14 +175,6 @@ fn make_dir(path: &Path) -> Result<(), RunError> {
     net::make_passable_dir(path).map_err(failed)
 }
 
-/// What the routes need besides [`Core`].
-struct Listening {
-    reloader: Arc<Reloader>,
-    peers: Arc<Peers<StateMachine>>,
-    key: Arc<ClusterKey>,
-    nodes: NodeThreads,
-}
-
 /// Listens, leads while the log says so, and returns on a signal.
 async fn serve(
     config: &ControllerConfig,
@@ -255,37 +248,4 @@ async fn reload_on_hangup(core: Arc<Core>, reloader: Arc<Reloader>, mut hangup: 
         let result = if is_reloaded { AuditResult::Done } else { AuditResult::Refused };
         audit_note(&core, "signal", "reload", result);
     }
-}
-
-async fn listen(
-    config: &ControllerConfig,
-    core: &Arc<Core>,
-    Listening { reloader, peers, key, nodes }: Listening,
-    stopping: &watch::Receiver<bool>,
-) -> Result<Vec<JoinHandle<io::Result<()>>>, RunError> {
-    let stopped = || {
-        let mut stopping = stopping.clone();
-        async move {
-            // An error means that the sender is gone, which also means stop.
-            let _ = stopping.wait_for(|stop| *stop).await;
-        }
-    };
-    if let Some(parent) = Path::new(&config.socket).parent() {
-        make_dir(parent)?;
-    }
-    let (local, users) = (LocalListener::bind(Path::new(&config.socket))?, core.clone());
-    let local = local.trusting(move |uid| users.actor(Uid(uid)).operator);
-    tracing::info!("listening on {}", config.socket);
-    let router = api::router(core.clone(), peers.clone()).layer(Extension(reloader));
-    let router = router.layer(Extension(key));
-    let router = router.layer(Extension(Arc::new(DiskGuard::new(config))));
-    let router = router.layer(Extension(NodeKind::wanted(config.emulated))).layer(Extension(nodes));
-    let mut servers = vec![tokio::spawn(net::serve(local, router.clone(), stopped()))];
-    if !config.listen.is_empty() {
-        let tls = TlsListener::bind(&config.listen, &peers.identity).await?;
-        tracing::info!("listening on {} for nodes", tls.local_addr());
-        let revocations = core.revocations.clone();
-        servers.push(tokio::spawn(net::serve_revocable(tls, router, stopped(), revocations)));
-    }
-    Ok(servers)
 }

@@ -1,4 +1,5 @@
-//! The identity of a caller: from the kernel on a unix socket, from the certificate over TLS.
+//! The identity of a caller: from the kernel on a unix socket, from the certificate over mutual
+//! TLS, from a token on the HTTP listener.
 //!
 //! A daemon may act for a user of its own local socket, by the header [`USER_HEADER`]. From any
 //! other caller the header is refused.
@@ -14,8 +15,15 @@ use thiserror::Error;
 use crate::refusal::Refusal;
 use crate::role::Role;
 
-/// The header that names the local user of a forwarded request: `<uid>:<gid>`.
+/// The header that names the local user of a forwarded request: `<uid>:<gid>`. With
+/// `<uid>:<gid>:user`, an operator has only the rights of an ordinary user.
 pub const USER_HEADER: &str = "x-kant-user";
+/// The third part of that header.
+const ONLY_USER: &str = "user";
+
+/// How to get a token.
+pub const TOKEN_HINT: &str =
+    "`kantctl token create --scope=jobs:read` makes one; it is shown only once";
 
 /// The authenticated peer of a connection.
 ///
@@ -35,6 +43,20 @@ pub enum Caller {
     Peer(Role),
     /// A host without a certificate, at this address. It may use an invitation.
     Stranger(IpAddr),
+    /// A client of the HTTP listener without a valid token.
+    Anonymous,
+    /// A client of the HTTP listener whose token was checked.
+    Program(Program),
+}
+
+/// A program that acts for a user by a token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    pub uid: u32,
+    pub gid: u32,
+    /// The id of the token.
+    pub token: String,
+    pub may_operate: bool,
 }
 
 /// The user who makes a request. An axum extractor, like [`Caller`].
@@ -44,6 +66,8 @@ pub struct User {
     pub uid: u32,
     /// The primary group.
     pub gid: u32,
+    /// Whether the user has an operator's rights in this request, if the user is an operator.
+    pub may_operate: bool,
     /// The authority for the user's identity.
     pub via: Via,
 }
@@ -56,17 +80,21 @@ pub enum Via {
     Node(String),
     /// Another controller, which forwards a request.
     Controller,
+    /// The token with this id.
+    Token(String),
 }
 
 /// Why the user of a request is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum CallerError {
-    /// A local process sent the header; only the kernel's identity counts.
+    /// A local process or a program sent the header, which does not count.
     #[error(
-        "the header {USER_HEADER} is for daemons: on a local socket the kernel identifies the \
-         caller"
+        "the header {USER_HEADER} is for daemons: users are identified by the kernel on a local \
+         socket, and by their token over HTTP"
     )]
     Claimed,
+    #[error("this request needs a token: send `Authorization: Bearer TOKEN`")]
+    NoToken,
     /// A daemon made a request of its own where a user is required.
     #[error("{role} made a request that requires a user, and named none")]
     Unnamed { role: Role },
@@ -85,27 +113,45 @@ pub fn caller_identity(caller: &Caller, headers: &HeaderMap) -> Result<User, Cal
     let mut named = headers.get_all(USER_HEADER).iter();
     match (caller, named.next(), named.next()) {
         (Caller::Local { uid, gid, .. }, None, _) => {
-            Ok(User { uid: *uid, gid: *gid, via: Via::Socket })
+            Ok(User { uid: *uid, gid: *gid, may_operate: true, via: Via::Socket })
         }
-        (Caller::Local { .. }, Some(_), _) => Err(CallerError::Claimed),
+        (Caller::Anonymous, None, _) => Err(CallerError::NoToken),
+        (Caller::Program(program), None, _) => Ok(program.user()),
+        (Caller::Local { .. } | Caller::Anonymous | Caller::Program(_), Some(_), _) => {
+            Err(CallerError::Claimed)
+        }
         (Caller::Stranger(_), ..) => Err(CallerError::Stranger),
         (Caller::Peer(role), None, _) => Err(CallerError::Unnamed { role: role.clone() }),
         (Caller::Peer(_), Some(_), Some(_)) => Err(CallerError::Malformed),
         (Caller::Peer(role), Some(value), None) => {
-            let (uid, gid) =
-                value.to_str().ok().and_then(parse_ids).ok_or(CallerError::Malformed)?;
+            let (uid, gid, may_operate) =
+                value.to_str().ok().and_then(parse_user).ok_or(CallerError::Malformed)?;
             let via = match role {
                 Role::Controller => Via::Controller,
                 Role::Node { name, .. } => Via::Node(name.clone()),
             };
-            Ok(User { uid, gid, via })
+            Ok(User { uid, gid, may_operate, via })
         }
     }
 }
 
-fn parse_ids(text: &str) -> Option<(u32, u32)> {
-    let (uid, gid) = text.split_once(':')?;
-    Some((parse_id(uid)?, parse_id(gid)?))
+/// The value of [`USER_HEADER`] for a request of this user.
+pub(crate) fn user_header(user: &User) -> String {
+    let User { uid, gid, may_operate, .. } = user;
+    match may_operate {
+        true => format!("{uid}:{gid}"),
+        false => format!("{uid}:{gid}:{ONLY_USER}"),
+    }
+}
+
+fn parse_user(text: &str) -> Option<(u32, u32, bool)> {
+    let (uid, rest) = text.split_once(':')?;
+    let (gid, may_operate) = match rest.split_once(':') {
+        None => (rest, true),
+        Some((gid, ONLY_USER)) => (gid, false),
+        Some(_) => return None,
+    };
+    Some((parse_id(uid)?, parse_id(gid)?, may_operate))
 }
 
 fn parse_id(text: &str) -> Option<u32> {
@@ -113,6 +159,13 @@ fn parse_id(text: &str) -> Option<u32> {
     text.bytes().all(|b| b.is_ascii_digit()).then_some(())?;
     // The highest value is the kernel's "no such id" (setresuid(2): -1 leaves unchanged).
     text.parse().ok().filter(|id| *id != u32::MAX)
+}
+
+impl Program {
+    fn user(&self) -> User {
+        let Self { uid, gid, token, may_operate } = self.clone();
+        User { uid, gid, may_operate, via: Via::Token(token) }
+    }
 }
 
 impl<S: Sync> FromRequestParts<S> for Caller {
@@ -142,6 +195,9 @@ impl From<CallerError> for Refusal {
         match error {
             CallerError::Claimed => Refusal::new(StatusCode::BAD_REQUEST, "user-claimed", message)
                 .hint(format!("leave the header {USER_HEADER} out")),
+            CallerError::NoToken => {
+                Refusal::new(StatusCode::UNAUTHORIZED, "no-token", message).hint(TOKEN_HINT)
+            }
             CallerError::Unnamed { .. } => {
                 Refusal::new(StatusCode::BAD_REQUEST, "user-unnamed", message)
             }
@@ -180,7 +236,8 @@ mod tests {
     #[test]
     fn the_kernel_identifies_callers_on_a_local_socket() {
         let user = caller_identity(&ALICE, &HeaderMap::new()).unwrap();
-        assert_eq!(user, User { uid: 1000, gid: 100, via: Via::Socket });
+        let may_operate = true;
+        assert_eq!(user, User { uid: 1000, gid: 100, may_operate, via: Via::Socket });
         let claim = caller_identity(&ALICE, &naming(&["0:0"]));
         assert_eq!(claim, Err(CallerError::Claimed));
     }
@@ -189,23 +246,52 @@ mod tests {
     fn a_daemon_vouches_for_a_user() {
         let node = Caller::Peer(Role::Node { name: "g-1".to_owned(), enrolment: 1 });
         let user = caller_identity(&node, &naming(&["1000:100"])).unwrap();
-        assert_eq!(user, User { uid: 1000, gid: 100, via: Via::Node("g-1".to_owned()) });
+        let (may_operate, via) = (true, Via::Node("g-1".to_owned()));
+        assert_eq!(user, User { uid: 1000, gid: 100, may_operate, via });
         let user = caller_identity(&Caller::Peer(Role::Controller), &naming(&["5:6"])).unwrap();
-        assert_eq!(user, User { uid: 5, gid: 6, via: Via::Controller });
+        assert_eq!(user, User { uid: 5, gid: 6, may_operate, via: Via::Controller });
         let unnamed = caller_identity(&node, &HeaderMap::new());
         assert!(matches!(unnamed, Err(CallerError::Unnamed { .. })));
     }
 
     #[test]
+    fn a_token_identifies_a_program_and_nothing_else_does() {
+        let none = HeaderMap::new();
+        assert_eq!(caller_identity(&Caller::Anonymous, &none), Err(CallerError::NoToken));
+        let token = "0123456789ab".to_owned();
+        let program = Program { uid: 1000, gid: 100, token: token.clone(), may_operate: false };
+        let program = Caller::Program(program);
+        let user = caller_identity(&program, &none).unwrap();
+        let expected = User { uid: 1000, gid: 100, may_operate: false, via: Via::Token(token) };
+        assert_eq!(user, expected);
+        for caller in [Caller::Anonymous, program] {
+            let claim = caller_identity(&caller, &naming(&["0:0"]));
+            assert_eq!(claim, Err(CallerError::Claimed));
+        }
+    }
+
+    #[test]
+    fn a_forwarded_request_has_no_more_rights_than_the_first() {
+        for may_operate in [true, false] {
+            let user = User { uid: 0, gid: 7, may_operate, via: Via::Controller };
+            let header = user_header(&user);
+            let read = caller_identity(&Caller::Peer(Role::Controller), &naming(&[&header]));
+            assert_eq!(read, Ok(user));
+        }
+    }
+
+    #[test]
     fn a_malformed_user_header_is_refused() {
         let node = Caller::Peer(Role::Node { name: "g-1".to_owned(), enrolment: 1 });
-        let cases: [&[&str]; 9] = [
+        let cases: [&[&str]; 11] = [
             &[""],
             &["1000"],
             &["1000:"],
             &["+1:2"],
             &["-1:2"],
             &["1:2:3"],
+            &["1:2:"],
+            &["1:2:user:"],
             &["4294967295:1"],
             &["99999999999:1"],
             &["1:2", "1:2"],

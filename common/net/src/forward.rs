@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 
 use common::causes::with_causes;
 
-use crate::caller::{USER_HEADER, User};
+use crate::caller::{USER_HEADER, User, user_header};
 use crate::client::{Client, ClientError};
 use crate::refusal::Refusal;
 
@@ -49,8 +49,8 @@ fn prepare(request: Request, user: &User) -> Result<axum::http::Request<Body>, R
     let (mut head, body) = request.into_parts();
     strip(&mut head.headers);
     head.headers.remove(USER_HEADER);
-    let voucher = HeaderValue::from_str(&format!("{}:{}", user.uid, user.gid))
-        .expect("digits and a colon are a header value");
+    let voucher = HeaderValue::from_str(&user_header(user))
+        .expect("digits, letters and colons are a header value");
     head.headers.insert(USER_HEADER, voucher);
     // Only the path is forwarded, not the host: a client may send an absolute URI.
     let path = head.uri.path_and_query().map_or("/", |path| path.as_str());

@@ -2,12 +2,11 @@
 //! and stored only as a hash. With it comes the fingerprint of the cluster's authority, so that the
 //! host that joins knows to which cluster it speaks.
 
-use common::hex::hex;
-use sha2::{Digest, Sha256};
 use std::fmt;
 use std::str::FromStr;
 
 use crate::key::KeyError;
+use crate::secret::{random, secret_hash};
 
 const SECRET_BYTES: usize = 20;
 /// Makes an invitation recognizable.
@@ -35,25 +34,14 @@ impl Invitation {
     /// # Errors
     /// [`KeyError::NoRandomness`].
     pub fn new(authority: String) -> Result<Self, KeyError> {
-        let mut bytes = [0; SECRET_BYTES];
-        rustls::crypto::ring::default_provider()
-            .secure_random
-            .fill(&mut bytes)
-            .map_err(|_| KeyError::NoRandomness)?;
-        Ok(Self { secret: hex(&bytes), authority })
+        Ok(Self { secret: random::<SECRET_BYTES>("")?, authority })
     }
 
     /// The stored form of the secret.
     #[must_use]
     pub fn hash(&self) -> String {
-        invitation_hash(&self.secret)
+        secret_hash(&self.secret)
     }
-}
-
-/// The stored form of a secret.
-#[must_use]
-pub fn invitation_hash(secret: &str) -> String {
-    hex(&Sha256::digest(secret.as_bytes()))
 }
 
 impl fmt::Display for Invitation {

@@ -19,6 +19,7 @@ mod key;
 pub mod limiter;
 
 mod role;
+mod secret;
 
 mod authority;
 mod invitation;
@@ -44,7 +45,9 @@ pub use axum::{
 
 pub use authority::{Authority, PublicKey};
 pub use backoff::Backoff;
-pub use caller::{Caller, CallerError, USER_HEADER, User, Via, caller_identity};
+pub use caller::{
+    Caller, CallerError, Program, TOKEN_HINT, USER_HEADER, User, Via, caller_identity,
+};
 pub use channel::{
     Channel, ChannelError, ChannelReceiver, ChannelSender, Keepalive, accept_channel,
     connect_channel,
@@ -53,12 +56,15 @@ pub use client::{Client, ClientError, Endpoint};
 pub use credentials::{Credentials, CredentialsError, NewKey, issue_certificate, public_key};
 pub use forward::forward;
 pub use identity::Identity;
-pub use invitation::{Invitation, NotAnInvitation, invitation_hash};
+pub use invitation::{Invitation, NotAnInvitation};
 pub use key::{ClusterKey, KeyError};
-pub use listen::{ListenError, LocalListener, TlsListener, serve, serve_revocable};
+pub use listen::{
+    HttpListener, ListenError, LocalListener, PemFiles, TlsListener, serve, serve_revocable,
+};
 pub use passable::make_passable_dir;
-pub use refusal::{ApiError, Refusal, RefusalCode};
+pub use refusal::{ApiError, ErrorBody, Refusal, RefusalCode};
 pub use revocations::Revocations;
 pub use role::{IdentityError, Role};
+pub use secret::{new_token, secret_hash};
 pub use trusted::{TrustError, check_trusted, check_trusted_way};
 pub use users::{OwnerRefusal, OwnerRules, UserRecord};

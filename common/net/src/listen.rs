@@ -1,10 +1,12 @@
-//! The listeners of the daemons: a local socket for users, TLS for daemons, and one router for
-//! both.
+//! The listeners of the daemons: a local socket for users, TLS for daemons, HTTP for programs and
+//! browsers.
 //!
-//! Each listener authenticates the caller before the router receives a request.
+//! A local socket and TLS authenticate the caller before the router receives a request. Over HTTP
+//! the router does, by the token of each request.
 
 mod connection;
 mod connection_limits;
+mod http;
 mod migrating;
 mod tls;
 mod unix;
@@ -22,6 +24,7 @@ use thiserror::Error;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
+pub use http::{HttpListener, PemFiles};
 pub use tls::TlsListener;
 pub use unix::LocalListener;
 
@@ -63,6 +66,15 @@ pub enum ListenError {
         #[source]
         source: io::Error,
     },
+    /// Tokens would cross the network in clear text.
+    #[error(
+        "failed to listen on {addr} for HTTP: beyond this host it needs TLS; set \
+         `http_certificate` and `http_key` to PEM files, or listen on 127.0.0.1 behind a proxy that \
+         has TLS"
+    )]
+    NeedsTls { addr: String },
+    #[error("failed to read the {what} {}: {why}", path.display())]
+    Pem { what: &'static str, path: PathBuf, why: String },
 }
 
 /// Serves `router` until `shutdown` completes; then waits at most five seconds for unfinished

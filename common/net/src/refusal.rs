@@ -29,8 +29,8 @@ pub struct Refusal {
 
 /// The JSON around an [`ApiError`]: `{"error": {...}}`.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct ErrorBody {
-    pub(crate) error: ApiError,
+pub struct ErrorBody {
+    pub error: ApiError,
 }
 
 impl Refusal {

@@ -55,14 +55,12 @@ async fn echo(role: Role, mut channel: Channel<Order, Report>) {
 fn daemon(keepalive: Keepalive) -> Router {
     let channel = move |caller: Caller, upgrade: WebSocketUpgrade| async move {
         match caller {
-            Caller::Peer(Role::Controller) | Caller::Local { .. } | Caller::Stranger(_) => {
-                Err(Refusal::new(StatusCode::FORBIDDEN, "not-a-node", "only nodes have channels"))
-            }
-            Caller::Peer(role) => {
+            Caller::Peer(role @ Role::Node { .. }) => {
                 Ok(accept_channel(upgrade, keepalive, Handle::current(), move |channel| {
                     echo(role, channel)
                 }))
             }
+            _ => Err(Refusal::new(StatusCode::FORBIDDEN, "not-a-node", "only nodes have channels")),
         }
     };
     Router::new().route("/channel", get(channel)).route("/plain", get(|| async { "hello" }))

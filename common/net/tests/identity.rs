@@ -19,6 +19,7 @@ fn who() -> Router {
             Caller::Peer(role) => format!("\"{role}\""),
             Caller::Local { uid, .. } => format!("\"uid {uid}\""),
             Caller::Stranger(_) => "\"stranger\"".to_owned(),
+            other => panic!("{other:?}"),
         }
     }
     Router::new().route("/who", get(answer))

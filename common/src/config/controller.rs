@@ -39,6 +39,15 @@ config_table! {
         /// Address (host:port) at which nodes and other controllers reach this controller. Empty:
         /// the value of `listen`. Set it if `listen` is 0.0.0.0.
         advertise: String = String::new(),
+        /// Address and port for programs and browsers, over HTTP: the API with tokens, and the web
+        /// page, for example 127.0.0.1:7080. Empty: none. An address that other hosts can reach
+        /// needs `http_certificate` and `http_key`.
+        http_listen: String = String::new(),
+        /// PEM file with the certificate of `http_listen`, followed by those that lead to a
+        /// well-known authority. It is read when kantctld starts. Empty: HTTP without TLS.
+        http_certificate: String = String::new(),
+        /// PEM file with the private key of `http_certificate`.
+        http_key: String = String::new(),
         /// The controllers of this cluster, each as host:port; this controller may be among them.
         /// If the list is empty, kantctld with an empty `state_dir` starts a cluster of its own. If
         /// it is not, run `kantctld found` to start one, or `kantctld join` to join one.

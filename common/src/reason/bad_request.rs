@@ -116,6 +116,12 @@ pub enum BadRequest {
     TooManyReservations { most: usize },
     #[error("a drain needs a reason of 1 to {most} bytes: say what is wrong with {node}")]
     DrainReason { node: NodeName, most: usize },
+    #[error("a token is valid for 1 s to {most}: change --lifespan")]
+    TokenLifespan { most: Span },
+    #[error("a token needs a scope: give --scope, for example --scope=jobs:read")]
+    TokenWithoutScope,
+    #[error("the name of a token is at most {most} printable bytes: change --name")]
+    TokenName { most: usize },
     #[error("an invitation is valid for 1 s to {most}: change --expires")]
     InvitationExpires { most: Span },
     #[error("an invitation names 1 to {most} nodes: make several")]

@@ -7,10 +7,12 @@ mod hint;
 mod invitation;
 mod room;
 mod service;
+mod token;
 
 pub use invitation::InvitationRefusal;
 pub use room::NoRoom;
 pub use service::ServiceRefusal;
+pub use token::TokenRefusal;
 
 use super::WaitReason;
 use super::sentence::level_text;
@@ -139,6 +141,8 @@ pub enum Refusal {
     Invitation(#[from] InvitationRefusal),
     #[error(transparent)]
     Service(#[from] ServiceRefusal),
+    #[error(transparent)]
+    Token(#[from] TokenRefusal),
     #[error("{message}")]
     BadAsk { message: String },
 }

@@ -37,6 +37,8 @@
 //! | POST /v1/services/{name}/{pause,resume,promote,stop} | `()` -> `ServiceList` |
 //! | GET /v1/services/{name}/endpoints | -> targets as Prometheus' http_sd reads them |
 //! | GET /v1/queues, /v1/accounts | -> `QueueList`, `AccountList`, which includes the QoS |
+//! | GET, POST /v1/tokens | `TokenQuery`, `TokenRequest` -> `TokenList`, `TokenAnswer` |
+//! | POST /v1/tokens/{id}/revoke | `()` -> `TokenList`: the revoked token |
 //! | POST /v1/reload | `()` -> `ReloadAnswer` (operators) |
 //! | GET /v1/status, /v1/controllers | -> `Status`, `ControllerList` |
 //! | POST /v1/controllers, /v1/controllers/invite | `JoinRequest`, `InviteRequest` -> answers |
@@ -65,6 +67,7 @@ mod solve;
 mod status;
 mod submit;
 mod task;
+mod token;
 mod watch;
 mod what_if;
 
@@ -114,6 +117,7 @@ pub use task::{
     AttendAnswer, FeedQuery, FinishRequest, JobSignalRequest, LaunchAnswer, LaunchRequest,
     STDOUT_BYTES, SignalRequest, StepList, TASK_STATE, TaskQuery,
 };
+pub use token::{TokenAnswer, TokenList, TokenQuery, TokenRequest, TokenView};
 pub use watch::{Happened, WatchQuery};
 pub use what_if::{StartOutlook, TrialView, UpdateRequest, WhatIfRequest, WhatIfView};
 

@@ -6,7 +6,7 @@ use crate::verb::{
     admin, alloc, attach, batch, cancel, checkpoint, completions, drain, explain, export, help,
     history, hold, install_slurm_names, launch, logs, man, metrics, nodes, priority, queue, queues,
     release, reload, report, requeue, reservations, resize, resume, run, service, share, show,
-    status, suspend, top, update, wait, watch,
+    status, suspend, token, top, update, wait, watch,
 };
 use clap::{Parser, Subcommand};
 
@@ -117,6 +117,8 @@ pub enum Verb {
     Reload(reload::Args),
     /// Show the controller's status
     Status(status::Args),
+    /// Create, list and revoke tokens, by which programs use the API over HTTP
+    Token(token::Args),
     /// Administer the controllers: membership and backups
     Admin(admin::Args),
     /// Show a page on a topic: jobs, gpus, arrays, queues, services, environment, slurm

@@ -71,6 +71,7 @@ fn get(path: &str, line: &str) -> Response {
         ("/v1/watch", _) => happened().into_response(),
         ("/v1/accounting/jobs", _) => ([("x-kant-jobs", "1")], "job_id\n40\n").into_response(),
         ("/v1/accounting/nodes", _) => ([("x-kant-nodes", "1")], "name\ng-001\n").into_response(),
+        ("/v1/tokens", _) => json(value!({ "tokens": [token()], "as_of": NOW })),
         ("/v1/backup", _) => output(b"a backup", true),
         _ => match key {
             "40" => json(jobs(vec![failed()])),
@@ -119,8 +120,25 @@ fn post(path: &str, request: &ReceivedRequest) -> Response {
             "restart": ["listen"], "warnings": ["queue debug has no nodes"]
         })),
         (Some("controllers"), ..) => json(controllers()),
+        (Some("tokens"), None, _) => {
+            let secret = format!("kant-token-{}", "0f".repeat(32));
+            json(value!({ "secret": secret, "token": token() }))
+        }
+        (Some("tokens"), Some("3f9a0c51e7d2"), _) => {
+            json(value!({ "tokens": [token()], "as_of": NOW }))
+        }
+        (Some("tokens"), ..) => {
+            refused_as("unknown_token", 404, "you have no token 000000000000, or it has expired")
+        }
         _ => unknown(),
     }
+}
+
+fn token() -> Value {
+    value!({
+        "id": "3f9a0c51e7d2", "name": "ci", "uid": 4711, "scopes": ["jobs:read", "jobs:submit"],
+        "created": NOW, "until": NOW + Span::from_minutes(30), "via": "login1", "last_use": NOW
+    })
 }
 
 fn no_job(key: &str) -> Response {

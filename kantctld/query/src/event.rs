@@ -86,6 +86,7 @@ impl fmt::Display for Line<'_> {
             Event::InvitationUsed { by, address } => joins(f, *by, address),
             Event::NodeEnrolled { name, number, by } => enrolled(f, name, *number, *by),
             Event::NodeRevoked { name, by } => revoked(f, name, *by),
+            Event::TokenCreated { .. } | Event::TokenRevoked { .. } => token(f, self.0),
             Event::SubmitRefused { place, refusal } => {
                 write!(f, "job {} of many refused: {}", place + 1, refusal.with_hint())
             }
@@ -151,6 +152,19 @@ fn enrolled(f: &mut fmt::Formatter<'_>, name: &NodeName, number: u32, by: Uid) -
 
 fn revoked(f: &mut fmt::Formatter<'_>, name: &NodeName, by: Uid) -> fmt::Result {
     write!(f, "node {name}: certificates revoked by {}", user_phrase(by))
+}
+
+fn token(f: &mut fmt::Formatter<'_>, event: &Event) -> fmt::Result {
+    match event {
+        Event::TokenCreated { id, uid, until } => {
+            write!(f, "token {id} of {}: valid until {until}", user_phrase(*uid))
+        }
+        Event::TokenRevoked { id, uid, by } => {
+            write!(f, "token {id} of {}: revoked by {}", user_phrase(*uid), user_phrase(*by))
+        }
+        // The caller passes no other event.
+        _ => Ok(()),
+    }
 }
 
 fn invited(f: &mut fmt::Formatter<'_>, by: Uid, until: Time) -> fmt::Result {

@@ -111,7 +111,8 @@ fn uid_of_caller(request: &Request) -> Option<u32> {
     let user = net::caller_identity(caller, request.headers()).ok().map(|user| user.uid);
     match caller {
         Caller::Local { uid, .. } => Some(*uid),
-        Caller::Peer(_) | Caller::Stranger(_) => user,
+        Caller::Program(program) => Some(program.uid),
+        Caller::Peer(_) | Caller::Stranger(_) | Caller::Anonymous => user,
     }
 }
 
@@ -125,6 +126,7 @@ fn verb_of_route(path: &str) -> String {
         "reservations" => "/create",
         "services" => "/deploy",
         "controllers" => "/join",
+        "tokens" => "/create",
         _ => "",
     };
     verb + made

@@ -9,7 +9,6 @@ use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use common::causes::with_causes;
-use common::id::Uid;
 use common::reason::Refusal;
 use std::sync::Arc;
 
@@ -17,7 +16,7 @@ const BYTES: HeaderValue = HeaderValue::from_static("application/octet-stream");
 
 /// The state, including everything acknowledged before the request.
 pub async fn show(State(core): State<Arc<Core>>, user: net::User) -> Result<Response, ApiFailure> {
-    let actor = core.actor(Uid(user.uid));
+    let actor = core.actor(&user);
     if !actor.operator {
         return Err(Refusal::OperatorsOnly { uid: actor.uid }.into());
     }

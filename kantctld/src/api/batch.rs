@@ -47,7 +47,7 @@ pub async fn submit(
     let known = already_submitted(&core, Uid(user.uid), &request.request_key, request.jobs.len());
     let mut judged = check_jobs(&core, request.jobs, &known, &texts).await;
     let (owner, groups) = owner(&core, &user).await?;
-    let operator = core.actor(owner.uid).operator;
+    let operator = core.actor(&user).operator;
     let mut outcomes = Vec::with_capacity(judged.len());
     while !judged.is_empty() {
         let later = judged.split_off(chunk_len(&judged, &texts));

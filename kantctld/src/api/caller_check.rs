@@ -26,7 +26,10 @@ pub async fn check(
     let checked = match &caller {
         Caller::Stranger(_) => check_stranger(&request),
         Caller::Peer(Role::Node { name, enrolment }) => check_certificate(&core, name, *enrolment),
-        Caller::Peer(Role::Controller) | Caller::Local { .. } => Ok(()),
+        Caller::Peer(Role::Controller)
+        | Caller::Local { .. }
+        | Caller::Program(_)
+        | Caller::Anonymous => Ok(()),
     };
     match checked.and_then(|()| check_voucher(&core, &caller, &origin, &request)) {
         Ok(()) => next.run(request).await,

@@ -19,7 +19,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use common::causes::with_causes;
-use common::id::{ControllerId, Uid};
+use common::id::ControllerId;
 use common::wire::api::{ControllerList, ControllerView, JoinAnswer, JoinRequest, Secret};
 pub use invite::invite;
 use join::{accept, check_join};
@@ -199,7 +199,7 @@ fn not_a_controller() -> net::Refusal {
 }
 
 pub fn check_operator(core: &Core, user: &User) -> Result<(), ApiFailure> {
-    match core.actor(Uid(user.uid)).operator {
+    match core.actor(user).operator {
         true => Ok(()),
         false => {
             let message = "only operators may manage controllers: ask one of those listed in \

@@ -13,14 +13,14 @@ use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use common::id::{NodeName, Uid};
+use common::id::NodeName;
 use common::reason::Refusal;
 use common::time::Span;
 use common::wire::api::{
     EnrolRequest, EnrolmentList, EnrolmentView, InviteAnswer, IssuedCertificate, NodeInviteRequest,
     RenewRequest, Secret,
 };
-use net::{Authority, Caller, Client, ClusterKey, Invitation, Role, User, invitation_hash};
+use net::{Authority, Caller, Client, ClusterKey, Invitation, Role, User, secret_hash};
 use serde::Deserialize;
 use state::invitation::Admits;
 use state::{Command, Event};
@@ -58,7 +58,7 @@ pub async fn invite(
         false => Admits::Nodes(names.into_iter().collect()),
     };
     let address = peers.local.address.clone();
-    make_invitation(&core, &key, user.uid, (lasts, admits), address).await.map(Json)
+    make_invitation(&core, &key, &user, (lasts, admits), address).await.map(Json)
 }
 
 /// Makes an invitation and notes its hash in the log.
@@ -68,20 +68,20 @@ pub async fn invite(
 pub async fn make_invitation(
     core: &Core,
     key: &ClusterKey,
-    uid: u32,
+    user: &User,
     (lasts, admits): (Span, Admits),
     address: String,
 ) -> Result<InviteAnswer, ApiFailure> {
     let authority = Authority::new(key).map_err(|error| defect(&error))?;
     let invitation = Invitation::new(authority.fingerprint()).map_err(|error| defect(&error))?;
-    let (actor, hash) = (core.actor(Uid(uid)), invitation.hash());
+    let (actor, hash) = (core.actor(user), invitation.hash());
     let events = core.command(Command::Invite { actor, hash, lasts, admits }).await?;
     let until = events.iter().find_map(|event| match event {
         Event::Invited { until, .. } => Some(*until),
         _ => None,
     });
     let until = until.ok_or_else(|| no_outcome("the invitation"))?;
-    tracing::info!("an invitation until {until}, made by uid {uid}");
+    tracing::info!("an invitation until {until}, made by uid {}", user.uid);
     Ok(InviteAnswer { invitation: Secret(invitation.to_string()), until, address })
 }
 
@@ -110,7 +110,7 @@ pub async fn enrol(
     let EnrolRequest { secret, name, key: public } = request;
     // Before the invitation is used up.
     let public_key = read_key(&public).map_err(IntoResponse::into_response)?;
-    let hash = invitation_hash(&secret.0);
+    let hash = secret_hash(&secret.0);
     let command = Command::EnrolNode { hash, name: name.clone(), key: public };
     let events = core.command(command).await;
     let events = events.map_err(|error| ApiFailure::from(error).into_response())?;
@@ -171,7 +171,7 @@ pub async fn revoke(
     Path(name): Path<String>,
 ) -> Result<Json<EnrolmentList>, ApiFailure> {
     check_operator(&core, &user)?;
-    let (actor, name) = (core.actor(Uid(user.uid)), NodeName::new(name)?);
+    let (actor, name) = (core.actor(&user), NodeName::new(name)?);
     core.command(Command::RevokeNode { actor, name: name.clone() }).await?;
     tracing::warn!("the certificates of node {name} were revoked by uid {}", user.uid);
     let Json(mut list) = list(State(core), user).await?;

@@ -9,7 +9,7 @@ use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use common::id::{IdError, JobKey};
 use common::job::check::AskError;
-use common::reason::{Refusal, ServiceRefusal};
+use common::reason::{Refusal, ServiceRefusal, TokenRefusal};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ApiFailure {
@@ -116,9 +116,18 @@ const fn service_status(refusal: &ServiceRefusal) -> StatusCode {
     }
 }
 
+const fn token_status(refusal: &TokenRefusal) -> StatusCode {
+    match refusal {
+        TokenRefusal::Unknown { .. } => StatusCode::NOT_FOUND,
+        TokenRefusal::AdminScope => StatusCode::FORBIDDEN,
+        TokenRefusal::TooMany { .. } | TokenRefusal::SameId => StatusCode::CONFLICT,
+    }
+}
+
 fn refusal_status(refusal: &Refusal) -> StatusCode {
     match refusal {
         Refusal::Service(refusal) => service_status(refusal),
+        Refusal::Token(refusal) => token_status(refusal),
         Refusal::UnknownJob { .. }
         | Refusal::UnknownNode { .. }
         | Refusal::UnknownReservation { .. } => StatusCode::NOT_FOUND,

@@ -8,7 +8,7 @@ use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use axum::{Extension, Json};
-use common::id::{JobKey, Uid};
+use common::id::JobKey;
 use common::job::Phase;
 use common::reason::Refusal;
 use common::wire::api::{
@@ -78,7 +78,7 @@ async fn change_jobs(
     command: impl FnOnce(Actor, Target) -> Command,
 ) -> Result<Json<Changed>, ApiFailure> {
     let target = core.target(key)?;
-    let jobs = core.change_jobs(command(core.actor(Uid(user.uid)), target)).await?;
+    let jobs = core.change_jobs(command(core.actor(user), target)).await?;
     Ok(Json(Changed { jobs }))
 }
 
@@ -142,7 +142,7 @@ pub async fn checkpoint(
     user: net::User,
     Path(key): Path<String>,
 ) -> Result<Json<CheckpointAnswer>, ApiFailure> {
-    let (actor, target) = (core.actor(Uid(user.uid)), core.target(&key)?);
+    let (actor, target) = (core.actor(&user), core.target(&key)?);
     let events = core.command(Command::CheckpointJob { actor, target }).await?;
     let jobs = state::event::changed(&events)?;
     // A granted request has the time in its event.

@@ -22,9 +22,7 @@ pub async fn check(
     match caller {
         Caller::Local { .. } if core.serves() => next.run(request).await,
         Caller::Local { .. } if core.leader().is_none() => no_leader().into_response(),
-        Caller::Local { .. } | Caller::Peer(_) | Caller::Stranger(_) => {
-            not_leader(&core).into_response()
-        }
+        _ => not_leader(&core).into_response(),
     }
 }
 

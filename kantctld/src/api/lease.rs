@@ -6,7 +6,6 @@ use crate::core::Core;
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
-use common::id::Uid;
 use common::reason::Refusal;
 use common::wire::api::{AttendAnswer, Changed, FinishRequest};
 use state::{Command, Target};
@@ -40,7 +39,7 @@ pub async fn finish(
     body: Result<Json<FinishRequest>, JsonRejection>,
 ) -> Result<Json<Changed>, ApiFailure> {
     let Json(FinishRequest { exit }) = body?;
-    let (actor, target) = (core.actor(Uid(user.uid)), Target { key: core.key(&key)? });
+    let (actor, target) = (core.actor(&user), Target { key: core.key(&key)? });
     let events = core.command(Command::FinishJob { actor, target, exit }).await?;
     Ok(Json(Changed { jobs: state::event::changed(&events)? }))
 }

@@ -12,7 +12,7 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use common::id::{NodeName, Uid};
+use common::id::NodeName;
 use common::reason::Refusal;
 use common::wire::api::{ChangedNodes, DrainRequest, NodeList, QueueList, Status};
 use net::{Caller, Keepalive, Role};
@@ -49,7 +49,7 @@ pub async fn drain(
 ) -> Result<Json<ChangedNodes>, ApiFailure> {
     let Json(request) = body?;
     remark.detail(&request.reason);
-    let (actor, name): (_, NodeName) = (core.actor(Uid(user.uid)), name.parse()?);
+    let (actor, name): (_, NodeName) = (core.actor(&user), name.parse()?);
     let nodes = vec![name.clone()];
     core.command(Command::DrainNode { actor, name, reason: request.reason }).await?;
     Ok(Json(ChangedNodes { nodes }))
@@ -61,7 +61,7 @@ pub async fn resume(
     user: net::User,
     Path(name): Path<String>,
 ) -> Result<Json<ChangedNodes>, ApiFailure> {
-    let (actor, name): (_, NodeName) = (core.actor(Uid(user.uid)), name.parse()?);
+    let (actor, name): (_, NodeName) = (core.actor(&user), name.parse()?);
     let nodes = vec![name.clone()];
     core.command(Command::ResumeNode { actor, name }).await?;
     Ok(Json(ChangedNodes { nodes }))

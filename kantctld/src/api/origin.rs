@@ -1,5 +1,5 @@
-//! The origin of a request: the controller's local socket, a node that vouches for the user, or the
-//! origin that a forwarding controller reports.
+//! The origin of a request: the controller's local socket, a node that vouches for the user, a
+//! program with a token, or the origin that a forwarding controller reports.
 
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::request::Parts;
@@ -25,9 +25,13 @@ enum Way {
     #[default]
     Socket,
     Node(String),
+    /// A program with the token of this id.
+    Token(String),
     Controller,
     /// A host without a certificate.
     Stranger,
+    /// A client of the HTTP listener without a token.
+    Anonymous,
 }
 
 impl Origin {
@@ -37,6 +41,8 @@ impl Origin {
         let way = match caller {
             Some(Caller::Peer(Role::Node { name, .. })) => Way::Node(name.clone()),
             Some(Caller::Stranger(_)) => Way::Stranger,
+            Some(Caller::Program(program)) => Way::Token(program.token.clone()),
+            Some(Caller::Anonymous) => Way::Anonymous,
             Some(Caller::Peer(Role::Controller)) => {
                 return Self::forwarded(headers)
                     .unwrap_or(Self { way: Way::Controller, through: None });
@@ -48,9 +54,10 @@ impl Origin {
 
     fn forwarded(headers: &HeaderMap) -> Option<Self> {
         let (through, way) = headers.get(FORWARDED)?.to_str().ok()?.split_once(' ')?;
-        let way = match (way, way.strip_prefix("node ")) {
-            ("socket", _) => Way::Socket,
-            (_, Some(name)) => Way::Node(name.to_owned()),
+        let way = match way.split_once(' ') {
+            None if way == "socket" => Way::Socket,
+            Some(("node", name)) => Way::Node(name.to_owned()),
+            Some(("token", id)) => Way::Token(id.to_owned()),
             _ => return None,
         };
         Some(Self { way, through: Some(through.to_owned()) })
@@ -68,7 +75,15 @@ impl Origin {
     pub(super) fn voucher(&self) -> Option<&str> {
         match &self.way {
             Way::Node(name) => Some(name),
-            Way::Socket | Way::Controller | Way::Stranger => None,
+            _ => None,
+        }
+    }
+
+    /// The id of the program's token.
+    pub(super) fn token(&self) -> Option<&str> {
+        match &self.way {
+            Way::Token(id) => Some(id),
+            _ => None,
         }
     }
 
@@ -83,6 +98,8 @@ impl fmt::Display for Origin {
         match &self.way {
             Way::Socket => f.write_str("socket"),
             Way::Node(name) => write!(f, "node {name}"),
+            Way::Token(id) => write!(f, "token {id}"),
+            Way::Anonymous => f.write_str("http"),
             Way::Controller => f.write_str("controller"),
             Way::Stranger => f.write_str("stranger"),
         }
@@ -134,5 +151,20 @@ mod tests {
         headers.insert(FORWARDED, first.header(ControllerId(3)));
         let next = Origin::forwarded(&headers).unwrap();
         assert_eq!((next.node(), next.through.as_deref()), (first.node(), Some("3")));
+    }
+
+    #[test]
+    fn the_leader_learns_the_token_of_a_forwarded_request() {
+        let token = "0123456789ab".to_owned();
+        let program = net::Program { uid: 7, gid: 7, token: token.clone(), may_operate: false };
+        let first = origin(Caller::Program(program), Some("2 socket"));
+        assert_eq!(
+            (first.token(), first.to_string().as_str()),
+            (Some(&*token), "token 0123456789ab")
+        );
+        let mut headers = HeaderMap::new();
+        headers.insert(FORWARDED, first.header(ControllerId(3)));
+        assert_eq!(Origin::forwarded(&headers).unwrap().token(), Some(&*token));
+        assert_eq!(origin(Caller::Anonymous, Some("2 token 0123456789ab")).token(), None);
     }
 }

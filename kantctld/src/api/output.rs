@@ -6,7 +6,7 @@ use crate::core::Core;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
-use common::id::{AttemptId, JobKey, NodeName, Uid};
+use common::id::{AttemptId, JobKey, NodeName};
 use common::job::pattern::{PatternFacts, absolute, fill};
 use common::job::{Owner, Phase};
 use common::reason::Refusal;
@@ -99,7 +99,7 @@ pub async fn read(
 fn check_owner(core: &Core, key: JobKey, user: &net::User) -> Result<(), Refusal> {
     let state = core.state.read();
     let record = state.job(key.job).ok_or(Refusal::UnknownJob { key })?;
-    let actor = core.actor(Uid(user.uid));
+    let actor = core.actor(user);
     if actor.operator || record.spec.owner.uid == actor.uid {
         return Ok(());
     }

@@ -8,7 +8,6 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use common::causes::with_causes;
-use common::id::Uid;
 use common::reason::Refusal;
 use common::wire::api::ReloadAnswer;
 use std::sync::Arc;
@@ -18,7 +17,7 @@ pub async fn reload(
     Extension(reloader): Extension<Arc<Reloader>>,
     user: net::User,
 ) -> Result<Json<ReloadAnswer>, Response> {
-    let actor = core.actor(Uid(user.uid));
+    let actor = core.actor(&user);
     if !actor.operator {
         let refusal = Refusal::OperatorsOnly { uid: actor.uid };
         return Err(ApiFailure::from(refusal).into_response());

@@ -40,7 +40,7 @@ pub async fn create(
 ) -> Result<Json<ReservationList>, ApiFailure> {
     let Json(request) = body?;
     remark.target(&request.name);
-    let actor = core.actor(Uid(user.uid));
+    let actor = core.actor(&user);
     if !actor.operator {
         return Err(Refusal::OperatorsOnly { uid: actor.uid }.into());
     }
@@ -74,7 +74,7 @@ pub async fn update(
     body: Result<Json<ReservationPatch>, JsonRejection>,
 ) -> Result<Json<ReservationList>, ApiFailure> {
     let Json(patch) = body?;
-    let (actor, name): (_, ReservationName) = (core.actor(Uid(user.uid)), name.parse()?);
+    let (actor, name): (_, ReservationName) = (core.actor(&user), name.parse()?);
     if !actor.operator {
         return Err(Refusal::OperatorsOnly { uid: actor.uid }.into());
     }
@@ -112,7 +112,7 @@ pub async fn delete(
     user: net::User,
     Path(name): Path<String>,
 ) -> Result<Json<Changed>, ApiFailure> {
-    let (actor, name): (_, ReservationName) = (core.actor(Uid(user.uid)), name.parse()?);
+    let (actor, name): (_, ReservationName) = (core.actor(&user), name.parse()?);
     let waiting = jobs_in(&core.state.read(), &name);
     core.command(Command::DeleteReservation { actor, name }).await?;
     Ok(Json(Changed { jobs: waiting }))

@@ -13,7 +13,7 @@ use crate::leader::services::local_time;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use axum::{Extension, Json};
-use common::id::{JobKey, Revision, RoleName, ServiceName, Uid};
+use common::id::{JobKey, Revision, RoleName, ServiceName};
 use common::job::ReplicaHealth;
 use common::reason::{Refusal, ServiceRefusal};
 use common::service::RoleSpec;
@@ -120,7 +120,7 @@ pub async fn deploy(
         return Ok(Json(dry_run(&core.state.read(), &request)));
     }
     let deployment = Deployment {
-        operator: core.actor(owner.uid).operator,
+        operator: core.actor(&user).operator,
         owner,
         groups,
         via: origin.node(),
@@ -253,7 +253,7 @@ async fn act(
     name: ServiceName,
     action: ServiceAction,
 ) -> Result<Json<ServiceList>, ApiFailure> {
-    let actor = core.actor(Uid(user.uid));
+    let actor = core.actor(user);
     core.command(Command::ActOnService { actor, name: name.clone(), action }).await?;
     // A stopped service without replicas may be gone already.
     Ok(one(core, &name)

@@ -9,12 +9,13 @@ use crate::core::Core;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use axum::{Extension, Json};
-use common::id::{AttemptId, JobKey, NodeName, Uid};
+use common::id::{AttemptId, JobKey, NodeName};
 use common::job::{Launch, Phase, SignalNumber};
 use common::reason::Refusal;
 use common::wire::api::{Changed, JobSignalRequest};
 use common::wire::node::{JobSignal, Reached, SignalJob};
 use futures_util::future::join_all;
+use state::Actor;
 use std::sync::Arc;
 
 /// A running attempt and its nodes.
@@ -40,7 +41,7 @@ pub async fn signal(
     let (target, key) = (core.target(&key)?, core.key(&key)?);
     let set = core.state.read().job(key.job).and_then(|record| record.set);
     let all = set.filter(|set| set.first == key.job && target.key.offset().is_none());
-    let of = |key| running_attempts(&core, key, Uid(user.uid), recipients);
+    let of = |key| running_attempts(&core, key, &user, recipients);
     // Only the first component of a heterogeneous job has a script.
     let attempts = match all.filter(|_| recipients != Reached::Script) {
         None => of(key)?,
@@ -111,10 +112,10 @@ async fn signal_attempt(
 fn running_attempts(
     core: &Core,
     key: JobKey,
-    uid: Uid,
+    user: &net::User,
     recipients: Reached,
 ) -> Result<Vec<RunningAttempt>, ApiFailure> {
-    let operator = core.actor(uid).operator;
+    let Actor { uid, operator } = core.actor(user);
     let state = core.state.read();
     let record = state.job(key.job).ok_or(Refusal::UnknownJob { key })?;
     let owner = &record.spec.owner;

@@ -9,7 +9,7 @@ use crate::core::Core;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use axum::{Extension, Json};
-use common::id::{Attempt, AttemptId, JobKey, NodeName, Uid};
+use common::id::{Attempt, AttemptId, JobKey, NodeName};
 use common::job::Phase;
 use common::job::check::check_step_name;
 use common::reason::Refusal;
@@ -47,7 +47,7 @@ pub async fn wish(
     note_wish(&remark, &wish);
     let key = core.key(&key)?;
     let of_operators = matches!(wish, StepWish::Signal { .. } | StepWish::Listen { .. });
-    let may = of_operators && core.actor(Uid(user.uid)).operator;
+    let may = of_operators && core.actor(&user).operator;
     if !may {
         check_owner(&core, key, &user)?;
     }

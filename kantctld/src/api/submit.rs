@@ -13,6 +13,7 @@ use common::id::{Gid, JobId, Uid};
 use common::job::check::{AskError, ENVIRONMENT_BYTES_MAX, check_ask, check_script};
 use common::job::{Ask, Outcome, Owner, Phase};
 use common::reason::{Refusal, WaitReason};
+use common::token::is_token_variable;
 use common::wire::api::{SubmitAnswer, SubmitRequest};
 use engine::Snapshot;
 use query::view;
@@ -39,7 +40,7 @@ pub async fn submit(
         refuse_what_never_fits(&core, &request.ask).await?;
     }
     let (owner, groups) = owner(&core, &user).await?;
-    let operator = core.actor(owner.uid).operator;
+    let operator = core.actor(&user).operator;
     let note = core.mail.warning(&request.ask);
     let command = Command::SubmitJob {
         request_key: request.request_key,
@@ -114,12 +115,17 @@ pub(super) fn dependency_warning_in(state: &State, waits: &Waits, job: JobId) ->
     }
 }
 
-/// Encodes variables as `NAME=value`, each terminated by NUL; invalid names and values are refused.
+/// Encodes variables as `NAME=value`, each terminated by NUL, without tokens; invalid names and
+/// values are refused.
 pub(super) fn join_environment(
     environment: &BTreeMap<String, String>,
 ) -> Result<String, ApiFailure> {
     let mut text = String::new();
     for (name, value) in environment {
+        // A job must not act for its user beyond what the job is.
+        if is_token_variable(name, value) {
+            continue;
+        }
         if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
             let message =
                 format!("`{name}` cannot be passed: invalid name, or a NUL byte in its value");
@@ -187,4 +193,17 @@ pub(super) async fn owner(core: &Core, user: &net::User) -> Result<(Owner, Vec<G
     let found = tokio::task::spawn_blocking(move || access.owner(uid, gid)).await;
     let stopping = |_| CommandError::NotTaken(ProposeError::Stopped);
     found.map_err(stopping)?.map_err(ApiFailure::Http)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_does_not_become_part_of_a_job() {
+        let secret = net::new_token().unwrap();
+        let variables = [("KANT_TOKEN", ""), ("API_KEY", &secret), ("HOME", "/root")];
+        let environment = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(join_environment(&environment.into()).unwrap(), "HOME=/root\0");
+    }
 }

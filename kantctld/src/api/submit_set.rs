@@ -35,7 +35,7 @@ pub async fn submit(
         refuse_a_set_that_never_fits(&core, &request.asks).await?;
     }
     let (owner, groups) = owner(&core, &user).await?;
-    let operator = core.actor(owner.uid).operator;
+    let operator = core.actor(&user).operator;
     let note = request.asks.first().and_then(|ask| core.mail.warning(ask));
     let command = Command::SubmitSet {
         request_key: request.request_key,

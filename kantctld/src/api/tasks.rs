@@ -16,6 +16,7 @@ use common::job::Phase;
 use common::job::check::{ENVIRONMENT_BYTES_MAX, check_step_name};
 use common::reason::Refusal;
 use common::time::Span;
+use common::token::is_token_variable;
 use common::wire::api::{
     FeedQuery, LaunchAnswer, LaunchRequest, STDOUT_BYTES, SignalRequest, TASK_STATE, TaskQuery,
 };
@@ -49,7 +50,8 @@ pub async fn start(
     check_owner(&core, key, &user)?;
     check_size(&request)?;
     let (id, node) = find_node(&core, key, &request)?;
-    let LaunchRequest { task, program, environment, work_dir, manner, .. } = request;
+    let LaunchRequest { task, program, mut environment, work_dir, manner, .. } = request;
+    environment.retain(|name, value| !is_token_variable(name, value));
     let question = StartTask { question: 0, id, task, program, environment, work_dir, manner };
     let asked = tokio::time::timeout(START_LIMIT, core.sessions.start_task(&node, question)).await;
     match asked.ok().flatten().map(|news| news.state) {

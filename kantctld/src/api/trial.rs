@@ -34,7 +34,7 @@ pub async fn try_out(
     disk_guard.check()?;
     refuse_what_never_fits(&core, &request.ask).await?;
     let (owner, groups) = owner(&core, &user).await?;
-    let operator = core.actor(owner.uid).operator;
+    let operator = core.actor(&user).operator;
     let now = core.now();
     let command = Command::SubmitJob {
         // The key must be unused, or the answer would be about that job.

@@ -8,7 +8,7 @@ use crate::core::Core;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use axum::{Extension, Json};
-use common::id::{JobKey, Uid};
+use common::id::JobKey;
 use common::job::{Ask, Phase};
 use common::wire::api::{Changed, UpdateRequest};
 use state::Command;
@@ -24,7 +24,7 @@ pub async fn update(
 ) -> Result<Json<Changed>, ApiFailure> {
     let (Json(UpdateRequest { patch }), target, key) = (body?, core.target(&key)?, core.key(&key)?);
     remark.detail(patch.text());
-    let actor = core.actor(Uid(user.uid));
+    let actor = core.actor(&user);
     let (asked, set, is_known_to_fit) = {
         let state = core.state.read();
         let held = state.job(key.job).is_some_and(|record| {

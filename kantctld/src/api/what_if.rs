@@ -40,7 +40,7 @@ fn forecast_changed(
     let (record, element) = state.element(key).ok_or(Refusal::UnknownJob { key })?;
     let ask = request.patch.over(&record.spec.ask);
     check_ask(&ask)?;
-    let operator = core.actor(record.spec.owner.uid).operator;
+    let operator = core.access().is_operator(record.spec.owner.uid);
     state::may_wait(state, record, operator, &ask)?;
     // A copy: rounds continue meanwhile.
     let snapshot = core.scheduler_cache.with_current(&core.state, now, engine::Snapshot::clone);

@@ -101,6 +101,7 @@ fn prepare_state(mut state: state::State) -> Result<state::State, MembershipErro
         return Err(MembershipError::NoJobNumbers);
     }
     state.close_invitations();
+    state.revoke_tokens();
     Ok(state)
 }
 

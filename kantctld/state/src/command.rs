@@ -12,6 +12,7 @@ mod round;
 mod service;
 mod settings;
 mod stamped;
+mod token;
 
 use crate::invitation::Admits;
 use common::health::Finding;
@@ -24,6 +25,7 @@ use common::node::Inventory;
 use common::reservation::Reservation;
 use common::service::{StopReason, UpdateFailure};
 use common::time::Span;
+use common::token::TokenId;
 use common::wire::node::StepStatus;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +36,7 @@ pub use round::{RoundGrow, RoundPreempt, RoundShrink, RoundStart};
 pub use service::{Deployment, ServiceAction};
 pub use settings::{Settings, UserBounds};
 pub use stamped::{Stamped, Target};
+pub use token::NewToken;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Command {
@@ -226,6 +229,10 @@ pub enum Command {
     },
     /// Makes a node's certificates invalid.
     RevokeNode { actor: Actor, name: NodeName },
+    /// Creates a token for the actor.
+    CreateToken { actor: Actor, token: Box<NewToken> },
+    /// Ends a token of the actor or, for an operator, of any user.
+    RevokeToken { actor: Actor, id: TokenId },
     /// A job's deadline has passed ([`crate::missed`]).
     DeadlineOver { key: JobKey },
     /// An attempt should be running by now and is not ([`crate::overdue`]).

@@ -76,6 +76,8 @@ pub fn wakes_scheduler(events: &[Event]) -> bool {
         | Event::NodeEnrolled { .. }
         | Event::NodeRevoked { .. }
         | Event::InvitationUsed { .. }
+        | Event::TokenCreated { .. }
+        | Event::TokenRevoked { .. }
         | Event::SubmitRefused { .. }
         | Event::CommandRefused(_) => false,
     })

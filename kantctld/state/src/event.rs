@@ -18,6 +18,7 @@ use common::id::{
 use common::job::{ExitStatus, Outcome, PreemptReason, Preempted, StepRecord};
 use common::reason::Refusal;
 use common::time::Time;
+use common::token::TokenId;
 use common::unit::Tasks;
 use serde::{Deserialize, Serialize};
 
@@ -266,6 +267,18 @@ pub enum Event {
         by: Uid,
         /// The address of the new controller.
         address: String,
+    },
+    /// A program may act for a user.
+    TokenCreated {
+        id: TokenId,
+        uid: Uid,
+        until: Time,
+    },
+    TokenRevoked {
+        id: TokenId,
+        /// The user of the token.
+        uid: Uid,
+        by: Uid,
     },
     /// An entry of a round was refused because the state had changed meanwhile. The next round
     /// decides again.

@@ -13,6 +13,7 @@ pub mod invitation;
 pub mod ledger;
 pub mod living;
 pub mod timeline;
+pub mod token;
 pub mod usage;
 
 pub mod command;
@@ -50,7 +51,7 @@ mod apply;
 
 pub use apply::{apply, may_wait, updated};
 pub use command::{
-    Actor, BulkAction, Command, Deployment, ManyJobs, OneOfMany, RoundGrow, RoundPreempt,
+    Actor, BulkAction, Command, Deployment, ManyJobs, NewToken, OneOfMany, RoundGrow, RoundPreempt,
     RoundShrink, RoundStart, ServiceAction, Settings, SomeTasks, Stamped, Target, UserBounds,
 };
 pub use deadline::missed;

@@ -6,6 +6,7 @@ mod enrolments;
 mod indexes;
 mod invitations;
 mod services;
+mod tokens;
 
 use crate::blobs::Blobs;
 use crate::command::Settings;
@@ -21,6 +22,7 @@ use crate::node::NodeRecord;
 use crate::queue_usage::QueueUsages;
 use crate::service::Service;
 use crate::timeline::{self, TimelineEntry};
+use crate::token::Token;
 use crate::usage::Usages;
 use common::id::{
     JobId, JobKey, NodeName, QosName, QueueName, RequestKey, ReservationName, ServiceName, Uid,
@@ -65,6 +67,9 @@ pub struct State {
     pub(crate) invitations: BTreeMap<String, Invitation>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) enrolments: BTreeMap<NodeName, Enrolment>,
+    /// By the hash of their secrets, in hex.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) tokens: BTreeMap<String, Token>,
     #[serde(default, skip_serializing_if = "Usages::is_empty")]
     pub(crate) usage: Usages,
     #[serde(default, skip_serializing_if = "QueueUsages::is_empty")]

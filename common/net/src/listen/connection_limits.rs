@@ -23,12 +23,15 @@ const PARTS_OF_USERS: u64 = 3;
 /// The minimum of a quarter, however few files there are.
 const LEAST: u64 = 16;
 
-/// A connection of a user, counted until it is dropped.
+/// A connection that is counted, by its permit, until it is dropped.
 #[derive(Debug)]
-pub struct LocalStream {
-    stream: UnixStream,
-    _permit: Permit,
+pub struct Counted<S, P> {
+    stream: S,
+    _permit: P,
 }
+
+/// A connection of a local user.
+pub type LocalStream = Counted<UnixStream, Permit>;
 
 /// A limiter of connections to one socket.
 pub(super) fn limiter(is_trusted: IsTrusted) -> Arc<Limiter> {
@@ -61,17 +64,19 @@ pub(super) fn open_files_max() -> u64 {
     getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX >> 2, |(soft, _)| soft.min(u64::MAX >> 2))
 }
 
-impl LocalStream {
-    pub(super) const fn new(stream: UnixStream, permit: Permit) -> Self {
+impl<S, P> Counted<S, P> {
+    pub(super) const fn new(stream: S, permit: P) -> Self {
         Self { stream, _permit: permit }
     }
+}
 
-    fn inner(self: Pin<&mut Self>) -> Pin<&mut UnixStream> {
+impl<S: Unpin, P: Unpin> Counted<S, P> {
+    fn inner(self: Pin<&mut Self>) -> Pin<&mut S> {
         Pin::new(&mut self.get_mut().stream)
     }
 }
 
-impl AsyncRead for LocalStream {
+impl<S: AsyncRead + Unpin, P: Unpin> AsyncRead for Counted<S, P> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -81,7 +86,7 @@ impl AsyncRead for LocalStream {
     }
 }
 
-impl AsyncWrite for LocalStream {
+impl<S: AsyncWrite + Unpin, P: Unpin> AsyncWrite for Counted<S, P> {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,

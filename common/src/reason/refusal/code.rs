@@ -41,6 +41,7 @@ impl Refusal {
             Self::TextsGone { .. } => "texts_gone",
             Self::Invitation(refusal) => refusal.code(),
             Self::Service(refusal) => refusal.code(),
+            Self::Token(refusal) => refusal.code(),
             Self::BadAsk { .. } => "bad_ask",
         }
     }

@@ -20,6 +20,7 @@ pub mod start_outlook;
 pub mod steps;
 pub mod table;
 pub mod time;
+pub mod tokens;
 pub mod top;
 pub mod user_names;
 pub mod wrap;

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use anyhow::Context;
 use common::id::Uid;
 use common::job::Rlimit;
+use common::token::is_token_variable;
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 use nix::sys::stat::{Mode, umask};
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ pub struct Shell {
     pub umask: u32,
     pub rlimits: Vec<Rlimit>,
     pub host: String,
-    /// The environment variables that are valid text.
+    /// The environment variables that are valid text, without tokens.
     pub environment: BTreeMap<String, String>,
     /// Variables that are not UTF-8 and cannot be passed on.
     pub unreadable: Vec<String>,
@@ -59,6 +60,7 @@ impl Shell {
         };
         for (name, value) in std::env::vars_os() {
             match (name.into_string(), value.into_string()) {
+                (Ok(name), Ok(value)) if is_token_variable(&name, &value) => {}
                 (Ok(name), Ok(value)) => drop(shell.environment.insert(name, value)),
                 (Ok(name), Err(_)) => shell.unreadable.push(name),
                 (Err(name), _) => shell.unreadable.push(name.to_string_lossy().into_owned()),

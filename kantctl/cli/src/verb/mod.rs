@@ -42,6 +42,7 @@ pub mod status;
 pub mod step_tasks;
 pub mod submit;
 pub mod suspend;
+pub mod token;
 pub mod top;
 pub mod update;
 pub mod usage_filter;

@@ -23,5 +23,5 @@ pub async fn invite(
     check_operator(&core, &user)?;
     let Json(InviteRequest { lasts }) = body?;
     let address = peers.local.address.clone();
-    make_invitation(&core, &key, user.uid, (lasts, Admits::Controller), address).await.map(Json)
+    make_invitation(&core, &key, &user, (lasts, Admits::Controller), address).await.map(Json)
 }

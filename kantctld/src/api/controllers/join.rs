@@ -83,7 +83,7 @@ pub async fn accept(
     if let Some(old) = replaced {
         check_silent(peers, old).await?;
     }
-    let hash = net::invitation_hash(&request.invitation.0);
+    let hash = net::secret_hash(&request.invitation.0);
     let is_used_here =
         core.state.read().invitation(&hash).is_some_and(|invitation| {
             invitation.used_by.as_deref() == Some(request.address.as_str())

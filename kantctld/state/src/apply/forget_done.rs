@@ -5,7 +5,7 @@
 //! [`FORGOTTEN_AT_ONCE`] elements and keys; the next one continues. A job with an unfinished task
 //! is kept, and so is a request that may be repeated.
 
-use super::{configure, delete_reservation, invite};
+use super::{configure, create_token, delete_reservation, invite};
 use crate::event::Event;
 use crate::expired::FORGOTTEN_AT_ONCE;
 use crate::footprint;
@@ -19,6 +19,7 @@ use common::reason::Refusal;
 pub(super) fn apply(state: &mut State, events: &mut Vec<Event>) -> Result<(), Refusal> {
     delete_reservation::drop_expired(state, events);
     invite::drop_expired(state);
+    create_token::drop_expired(state);
     state.usage.forget(state.now);
     let counts = crate::charging::past_use_counts(state);
     state.queue_usage.forget(state.now, counts);

@@ -9,6 +9,7 @@ mod cancel_job;
 mod checkpoint_job;
 mod configure;
 mod create_reservation;
+mod create_token;
 mod deadline_over;
 mod delete_reservation;
 mod drain_node;
@@ -32,6 +33,7 @@ mod resize_job;
 mod resume_job;
 mod resume_node;
 mod revoke_node;
+mod revoke_token;
 mod services;
 mod start_overdue;
 mod submit_job;
@@ -111,6 +113,8 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
             use_invitation::apply(state, out, hash, address)
         }
         Command::EnrolNode { hash, name, key } => enrol_node::apply(state, out, hash, (name, key)),
+        Command::CreateToken { actor, token } => create_token::apply(state, out, actor, token),
+        Command::RevokeToken { actor, id } => revoke_token::apply(state, out, actor, id),
         Command::DeadlineOver { key } => deadline_over::apply(state, out, *key),
         Command::LeaseOver { key } => lease_over::apply(state, out, *key),
         Command::FinishJob { actor, target, exit } => {

@@ -28,6 +28,7 @@ mod sharing;
 mod size;
 mod submit;
 mod suspend;
+mod tokens;
 mod updating;
 mod usage;
 mod user_bounds;

@@ -71,6 +71,8 @@ impl Touched {
             | Event::NodeEnrolled { .. }
             | Event::NodeRevoked { .. }
             | Event::InvitationUsed { .. }
+            | Event::TokenCreated { .. }
+            | Event::TokenRevoked { .. }
             | Event::SubmitRefused { .. }
             | Event::CommandRefused(_) => {}
             // All unfinished tasks share the request.

@@ -1,0 +1,113 @@
+//! The check of requests that programs make with a token: refused if the token has been revoked or
+//! has expired, or if the route needs a scope that it does not have. The leader repeats the check
+//! of a controller that forwards a request, whose state may be older.
+
+use super::origin::Origin;
+use crate::core::Core;
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::StatusCode;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use common::id::Uid;
+use common::token::{self, TokenId};
+use net::{Caller, Refusal};
+use std::sync::Arc;
+
+/// Passes a request on unless it comes from a program whose token does not allow it.
+pub async fn check(
+    State(core): State<Arc<Core>>,
+    caller: Caller,
+    origin: Origin,
+    request: Request,
+    next: Next,
+) -> Response {
+    if let Some(id) = origin.token()
+        && let Err(refusal) = check_token(&core, id, &caller, &request)
+    {
+        return refusal.into_response();
+    }
+    next.run(request).await
+}
+
+fn check_token(core: &Core, id: &str, caller: &Caller, request: &Request) -> Result<(), Refusal> {
+    let user = net::caller_identity(caller, request.headers())?;
+    let id: TokenId = id.parse().map_err(|_| invalid())?;
+    let now = core.now();
+    let state = core.state.read();
+    let found = state.token_by_id(&id);
+    let valid = found.filter(|(_, token)| token.until > now && token.uid == Uid(user.uid));
+    let (_, token) = valid.ok_or_else(invalid)?;
+    // A path without a route has nothing to protect, and gets its own answer.
+    if let Some(path) = request.extensions().get::<MatchedPath>() {
+        check_scope(request.method().as_str(), path.as_str(), &token.scopes)?;
+    }
+    core.token_uses.note(id, now, |other| state.token_by_id(other).is_some());
+    Ok(())
+}
+
+fn check_scope(method: &str, path: &str, scopes: &token::Scopes) -> Result<(), Refusal> {
+    // axum answers HEAD by the route of GET.
+    let method = if method == "HEAD" { "GET" } else { method };
+    let needed = token::route(method, path).and_then(|route| route.scope);
+    match needed {
+        Some(scope) if scopes.contains(&scope) => Ok(()),
+        Some(scope) => {
+            let message = format!("this token lacks the scope {scope}, which the request needs");
+            let hint = format!("create one with it: `kantctl token create --scope={scope}`");
+            Err(Refusal::new(StatusCode::FORBIDDEN, "scope_missing", message).hint(hint))
+        }
+        None => {
+            let message = "this request is not open to tokens: use kantctl";
+            Err(Refusal::new(StatusCode::FORBIDDEN, "not_for_tokens", message))
+        }
+    }
+}
+
+/// The refusal of a token that does not exist. It does not say whether it ever did.
+pub fn invalid() -> Refusal {
+    let message = "this token is not valid: it has expired, was revoked, or was never created here";
+    Refusal::new(StatusCode::UNAUTHORIZED, "token_invalid", message).hint(net::TOKEN_HINT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use common::token::{ROUTES, Scope};
+
+    #[test]
+    fn a_route_needs_its_scope_and_a_closed_one_is_open_to_none() {
+        let all: token::Scopes = Scope::ALL.into();
+        for route in ROUTES {
+            let all_but = |scope| all.iter().copied().filter(|one| *one != scope).collect();
+            let code = |scopes: &token::Scopes| {
+                check_scope(route.method, route.path, scopes)
+                    .err()
+                    .map(|refusal| refusal.error.code)
+            };
+            match route.scope {
+                Some(scope) => {
+                    assert_eq!(code(&all), None, "{route:?}");
+                    assert_eq!(code(&all_but(scope)).as_deref(), Some("scope_missing"));
+                }
+                None => assert_eq!(code(&all).as_deref(), Some("not_for_tokens")),
+            }
+        }
+        let unknown = check_scope("POST", "/v1/new-route", &all).unwrap_err();
+        assert_eq!(unknown.error.code, "not_for_tokens", "a route without a row is closed");
+    }
+
+    #[test]
+    fn every_path_of_the_router_has_a_row() {
+        let source = include_str!("../api.rs");
+        let paths = source.split(".route(").skip(1).filter_map(|route| {
+            let path = route.trim_start().strip_prefix('"')?;
+            path.split('"').next()
+        });
+        let mut count = 0;
+        for path in paths {
+            assert!(ROUTES.iter().any(|route| route.path == path), "{path} has no row");
+            count += 1;
+        }
+        assert!(count > 60, "routes have another form: {count}");
+    }
+}
