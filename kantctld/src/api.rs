@@ -3,6 +3,7 @@
 //! through commands in the log, and an identity in a request body is not trusted.
 
 mod accounting;
+mod audit;
 mod audited;
 mod backup;
 mod batch;
@@ -44,6 +45,7 @@ use crate::core::Core;
 use crate::history_catch_up::KEPT_PATH;
 use crate::peers::Peers;
 use crate::state_machine::StateMachine;
+pub use audit::AuditPath;
 use audited::Auditor;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
@@ -163,6 +165,7 @@ fn leader_socket_routes() -> Router<Arc<Core>> {
 fn local_routes() -> Router<Arc<Core>> {
     Router::new()
         .route("/v1/status", get(nodes::status))
+        .route("/v1/audit", get(audit::list))
         .route(KEPT_PATH, get(history::kept))
         .route("/v1/controllers", get(controllers::list).post(controllers::join))
         .route("/v1/enrolments/join", post(enrolments::enrol))

@@ -3,14 +3,18 @@
 //! thread writes them, so that no request waits for the disk. Lines that cannot be written are
 //! counted; `kantctl status` shows the failure, and the file gets the count afterwards.
 
+mod chain;
 mod file;
 mod refusals;
+
+mod read;
 mod writer;
 
 use common::config::ControllerConfig;
 use common::sync::{Condvar, Mutex};
 use common::time::Time;
 use file::AuditFile;
+pub use read::read;
 use refusals::Refusals;
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -96,8 +100,12 @@ impl AuditLine {
 }
 
 fn rfc3339<S: serde::Serializer>(at: &Time, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&rfc3339_text(*at))
+}
+
+fn rfc3339_text(at: Time) -> String {
     let seconds = at.to_string();
-    to.collect_str(&format_args!("{}.{:03}Z", seconds.trim_end_matches('Z'), at.0 % 1000))
+    format!("{}.{:03}Z", seconds.trim_end_matches('Z'), at.0 % 1000)
 }
 
 /// The audit log. Cheap to clone; without a file it drops all lines.
@@ -201,7 +209,8 @@ pub fn start(config: &ControllerConfig) -> io::Result<(Audit, AuditThread)> {
 }
 
 /// The path of the file, if configured; a file name is relative to the state directory.
-fn audit_path(config: &ControllerConfig) -> Option<PathBuf> {
+#[must_use]
+pub fn audit_path(config: &ControllerConfig) -> Option<PathBuf> {
     let named = Some(&config.audit_log).filter(|name| !name.is_empty())?;
     Some(Path::new(&config.state_dir).join(named))
 }

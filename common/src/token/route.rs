@@ -104,6 +104,7 @@ pub const ROUTES: &[Route] = &[
     closed("POST", "/v1/controllers/{id}/promote"),
     closed("POST", "/v1/controllers/{id}/remove"),
     closed("POST", "/v1/controllers/{id}/transfer"),
+    closed("GET", "/v1/audit"),
     closed("GET", "/v1/enrolments"),
     closed("POST", "/v1/enrolments/invite"),
     closed("POST", "/v1/enrolments/join"),

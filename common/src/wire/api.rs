@@ -43,12 +43,14 @@
 //! | GET /v1/status, /v1/controllers | -> `Status`, `ControllerList` |
 //! | POST /v1/controllers, /v1/controllers/invite | `JoinRequest`, `InviteRequest` -> answers |
 //! | POST /v1/controllers/{id}/promote, /remove, /transfer | -> `ControllerList` |
+//! | GET /v1/audit?`AuditQuery` | -> `AuditList` (operators) |
 //! | GET /v1/enrolments | -> `EnrolmentList` (operators) |
 //! | POST /v1/enrolments/invite | `NodeInviteRequest` -> `InviteAnswer` (operators) |
 //! | POST /v1/enrolments/join, /renew | `EnrolRequest`, `RenewRequest` -> `IssuedCertificate` |
 //! | POST /v1/enrolments/{name}/revoke | `()` -> `EnrolmentList` (operators) |
 
 mod accounts;
+mod audit;
 mod changed;
 mod controllers;
 mod enrolment;
@@ -83,6 +85,7 @@ use crate::unit::{Bytes, Cpus, Gpus};
 use serde::{Deserialize, Serialize};
 
 pub use accounts::AccountList;
+pub use audit::{AuditCheck, AuditList, AuditQuery, AuditView};
 pub use changed::{Changed, ChangedNodes, CheckpointAnswer};
 pub use controllers::{
     ControllerList, ControllerRole, ControllerView, InviteAnswer, InviteRequest, JoinAnswer,

@@ -3,10 +3,10 @@
 
 use crate::startup::Global;
 use crate::verb::{
-    admin, alloc, attach, batch, cancel, checkpoint, completions, drain, explain, export, help,
-    history, hold, install_slurm_names, launch, logs, man, metrics, nodes, priority, queue, queues,
-    release, reload, report, requeue, reservations, resize, resume, run, service, share, show,
-    status, suspend, token, top, update, wait, watch,
+    admin, alloc, attach, audit, batch, cancel, checkpoint, completions, drain, explain, export,
+    help, history, hold, install_slurm_names, launch, logs, man, metrics, nodes, priority, queue,
+    queues, release, reload, report, requeue, reservations, resize, resume, run, service, share,
+    show, status, suspend, token, top, update, wait, watch,
 };
 use clap::{Parser, Subcommand};
 
@@ -119,7 +119,9 @@ pub enum Verb {
     Status(status::Args),
     /// Create, list and revoke tokens, by which programs use the API over HTTP
     Token(token::Args),
-    /// Administer the controllers: membership and backups
+    /// Show who changed what, and which requests were refused
+    Audit(audit::Args),
+    /// Administer the hosts of the cluster: controllers, nodes and backups
     Admin(admin::Args),
     /// Show a page on a topic: jobs, gpus, arrays, queues, services, environment, slurm
     Help(help::Args),

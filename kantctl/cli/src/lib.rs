@@ -175,6 +175,7 @@ async fn ask(
         Verb::Reload(args) => verb::reload::run(args, server, screen).await,
         Verb::Status(args) => verb::status::run(args, server, screen).await,
         Verb::Token(args) => verb::token::run(args, server, screen).await,
+        Verb::Audit(args) => verb::audit::run(args, server, screen).await,
         Verb::Admin(args) => verb::admin::run(args, server, screen).await,
         Verb::Completions(args) => verb::completions::live(args, server, screen).await,
         Verb::Man(args) => verb::man::run(args, command(), slurm.page, screen),

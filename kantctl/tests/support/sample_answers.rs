@@ -72,6 +72,8 @@ fn get(path: &str, line: &str) -> Response {
         ("/v1/accounting/jobs", _) => ([("x-kant-jobs", "1")], "job_id\n40\n").into_response(),
         ("/v1/accounting/nodes", _) => ([("x-kant-nodes", "1")], "name\ng-001\n").into_response(),
         ("/v1/tokens", _) => json(value!({ "tokens": [token()], "as_of": NOW })),
+        ("/v1/audit", _) => json(audit(line)),
+        ("/v1/enrolments", _) => json(enrolments()),
         ("/v1/backup", _) => output(b"a backup", true),
         _ => match key {
             "40" => json(jobs(vec![failed()])),
@@ -120,6 +122,12 @@ fn post(path: &str, request: &ReceivedRequest) -> Response {
             "restart": ["listen"], "warnings": ["queue debug has no nodes"]
         })),
         (Some("controllers"), ..) => json(controllers()),
+        (Some("enrolments"), Some("invite"), _) => json(value!({
+            "invitation": format!("kant-invitation-{}-{}", "0f".repeat(20), "9d".repeat(16)),
+            "until": NOW + Span::from_minutes(60), "address": "ctl1:7600"
+        })),
+        (Some("enrolments"), Some("g-017"), _) => json(enrolments()),
+        (Some("enrolments"), ..) => no_node(),
         (Some("tokens"), None, _) => {
             let secret = format!("kant-token-{}", "0f".repeat(32));
             json(value!({ "secret": secret, "token": token() }))
@@ -132,6 +140,28 @@ fn post(path: &str, request: &ReceivedRequest) -> Response {
         }
         _ => unknown(),
     }
+}
+
+fn enrolments() -> Value {
+    value!({ "enrolments": [
+        { "name": "g-016", "number": 1, "by": 0, "at": NOW },
+        { "name": "g-017", "number": 2, "by": 0, "at": NOW,
+          "revoked_at": NOW + Span::from_minutes(5), "revoked_by": 4711 },
+    ] })
+}
+
+fn audit(query: &str) -> Value {
+    let checked = query.contains("verify").then(|| value!({ "lines": 7, "breaks": [4] }));
+    value!({
+        "file": "/var/lib/kantctld/audit.log",
+        "lines": [
+            { "at": "2026-11-24T09:12:45.031Z", "uid": 1000, "user": "ann", "via": "node g-012",
+              "verb": "jobs/submit", "target": "42", "result": "done" },
+            { "at": "2026-11-24T09:13:02.870Z", "uid": 1001, "via": "socket",
+              "verb": "jobs/cancel", "target": "42", "result": "refused", "code": "not_yours" },
+        ],
+        "checked": checked,
+    })
 }
 
 fn token() -> Value {

@@ -202,7 +202,7 @@ pub fn check_operator(core: &Core, user: &User) -> Result<(), ApiFailure> {
     match core.actor(user).operator {
         true => Ok(()),
         false => {
-            let message = "only operators may manage controllers: ask one of those listed in \
+            let message = "only operators may do this: ask one of those listed in \
                            `admins` in kantctld.toml";
             let refusal = net::Refusal::new(StatusCode::FORBIDDEN, "operators_only", message);
             Err(ApiFailure::Http(refusal))

@@ -6,6 +6,9 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+/// More than the longest line.
+const TAIL_BYTES: u64 = 64 << 10;
+
 pub(super) struct AuditFile {
     path: PathBuf,
     /// 0 means no limit.
@@ -27,7 +30,7 @@ impl AuditFile {
         let mut length = file.metadata()?.len();
         let added = text.len() as u64;
         if self.bytes_max > 0 && length > 0 && length.saturating_add(added) > self.bytes_max {
-            std::fs::rename(&self.path, self.rotated_path())?;
+            std::fs::rename(&self.path, rotated_path(&self.path))?;
             file = self.open()?;
             length = file.metadata()?.len();
         }
@@ -58,9 +61,30 @@ impl AuditFile {
         Ok(file)
     }
 
-    fn rotated_path(&self) -> PathBuf {
-        let mut name = self.path.clone().into_os_string();
-        name.push(".1");
-        name.into()
+    /// The last whole line of the file, or of the one before it.
+    pub(super) fn last_line(&self) -> io::Result<String> {
+        for path in [self.path.clone(), rotated_path(&self.path)] {
+            let file = match File::open(&path) {
+                Ok(file) => file,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
+            let length = file.metadata()?.len();
+            let tail = length.min(TAIL_BYTES);
+            let mut bytes = vec![0; usize::try_from(tail).unwrap_or_default()];
+            file.read_exact_at(&mut bytes, length - tail)?;
+            let text = String::from_utf8_lossy(&bytes);
+            if let Some(line) = text.lines().next_back() {
+                return Ok(line.to_owned());
+            }
+        }
+        Ok(String::new())
     }
+}
+
+/// Where a file is moved at its size limit.
+pub(super) fn rotated_path(path: &Path) -> PathBuf {
+    let mut name = path.to_owned().into_os_string();
+    name.push(".1");
+    name.into()
 }

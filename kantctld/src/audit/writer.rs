@@ -1,6 +1,7 @@
 //! The thread of the audit log: takes lines from the queue, looks up user names, and appends to the
 //! file. Only this thread waits for the disk and the user database.
 
+use super::chain::Chain;
 use super::file::AuditFile;
 use super::{AuditLine, AuditResult, Queue, Shared, WAITING_MAX};
 use crate::host_names::user_name;
@@ -21,13 +22,15 @@ const NAMES_CACHED_FOR: Duration = Duration::from_secs(300);
 pub(super) struct Writer {
     shared: Arc<Shared>,
     file: AuditFile,
+    /// At the last line that was written; `None` before the first write.
+    chain: Option<Chain>,
     names: BTreeMap<u32, (Instant, String)>,
     logged_at: Option<Instant>,
 }
 
 impl Writer {
     pub(super) fn new(shared: Arc<Shared>, file: AuditFile) -> Self {
-        Self { shared, file, names: BTreeMap::new(), logged_at: None }
+        Self { shared, file, chain: None, names: BTreeMap::new(), logged_at: None }
     }
 
     /// Runs until it is stopped and nothing is left to write.
@@ -38,8 +41,11 @@ impl Writer {
             if batch.is_empty() && lost == 0 {
                 return;
             }
-            match self.file.append(&self.text(&batch, lost)) {
+            let mut chain = self.chain();
+            let text = self.text(&batch, lost, &mut chain);
+            match self.file.append(&text) {
                 Ok(()) => {
+                    self.chain = Some(chain);
                     self.note_written(lost);
                     batch.clear();
                 }
@@ -79,17 +85,25 @@ impl Writer {
         }
     }
 
-    fn text(&self, batch: &[AuditLine], lost: u64) -> String {
+    /// The chain at the end of the file. It goes on when another program moves the file.
+    fn chain(&self) -> Chain {
+        // A file that cannot be read cannot be written either.
+        let of_file = || Chain::after(&self.file.last_line().unwrap_or_default());
+        self.chain.clone().unwrap_or_else(of_file)
+    }
+
+    fn text(&self, batch: &[AuditLine], lost: u64, chain: &mut Chain) -> String {
         let mut text = String::new();
         for line in batch {
             let name = line.uid.and_then(|uid| self.names.get(&uid)).map(|(_, name)| name.clone());
             let line = AuditLine { user: name, ..line.clone() };
-            append_ascii(&mut text, &line);
+            append_ascii(&mut text, &line, chain);
         }
         if lost > 0 {
             let at = batch.last().map_or_else(crate::clock::wall_clock, |line| line.at);
             let line = AuditLine::own(at, "kantctld", "audit/lost", AuditResult::Failed);
-            append_ascii(&mut text, &AuditLine { detail: format!("{lost} lines"), ..line });
+            let line = AuditLine { detail: format!("{lost} lines"), ..line };
+            append_ascii(&mut text, &line, chain);
         }
         text
     }
@@ -122,17 +136,19 @@ impl Writer {
 }
 
 /// Appends a line in ASCII, so that a user's text can neither end it nor control a terminal.
-fn append_ascii(text: &mut String, line: &AuditLine) {
+fn append_ascii(text: &mut String, line: &AuditLine, chain: &mut Chain) {
     // The line always encodes.
     let json = serde_json::to_string(line).unwrap_or_default();
+    let mut ascii = String::with_capacity(json.len());
     for c in json.chars() {
         if c.is_ascii() && !c.is_ascii_control() {
-            text.push(c);
+            ascii.push(c);
         } else {
             let mut units = [0; 2];
             let escaped = c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}"));
-            text.extend(escaped);
+            ascii.extend(escaped);
         }
     }
+    text.push_str(&chain.seal(&ascii));
     text.push('\n');
 }

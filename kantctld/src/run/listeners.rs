@@ -62,7 +62,8 @@ pub(super) async fn listen(
     let local = local.trusting(move |uid| users.access().is_operator(Uid(uid)));
     tracing::info!("listening on {}", config.socket);
     let router = api::router(core.clone(), peers.clone()).layer(Extension(reloader));
-    let router = router.layer(Extension(key));
+    let audit = api::AuditPath(crate::audit::audit_path(config));
+    let router = router.layer(Extension(key)).layer(Extension(audit));
     let router = router.layer(Extension(Arc::new(DiskGuard::new(config))));
     let router = router.layer(Extension(NodeKind::wanted(config.emulated))).layer(Extension(nodes));
     let mut servers = vec![tokio::spawn(net::serve(local, router.clone(), stopped()))];

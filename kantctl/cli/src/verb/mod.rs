@@ -4,6 +4,7 @@
 pub mod admin;
 pub mod alloc;
 pub mod attach;
+pub mod audit;
 pub mod batch;
 pub mod bulk_action;
 pub mod cancel;
