@@ -67,6 +67,26 @@ impl Access {
         Ok((Owner { uid: Uid(uid), gid: Gid(gid), name }, groups.into_iter().collect()))
     }
 
+    /// Whether all ordinary users may use kantctl on this node.
+    #[must_use]
+    pub fn is_submit_host(&self, node: &str) -> bool {
+        self.submit_hosts.iter().any(|host| host.as_str() == node)
+    }
+
+    /// Checks that a user may make a token by way of this node. A token outlives the job for which
+    /// the node may act for the user.
+    ///
+    /// # Errors
+    /// A refusal that names where to ask instead.
+    pub fn check_token_maker(&self, node: &str) -> Result<(), Refusal> {
+        if self.vouched_for != VouchedFor::JobOwners || self.is_submit_host(node) {
+            return Ok(());
+        }
+        let message = format!("tokens cannot be made on node {node}, which only runs jobs");
+        let hint = "make the token on a login host or a controller's host";
+        Err(Refusal::new(StatusCode::FORBIDDEN, "voucher_refused", message).hint(hint))
+    }
+
     /// Checks that the node may vouch for this user. Root on a node can make it vouch for any user,
     /// so by default a node vouches for the owners of its jobs, whose processes root controls
     /// there in any case. `has_job`: the user has a job on the node.
@@ -79,12 +99,11 @@ impl Access {
         uid: u32,
         has_job: impl FnOnce() -> bool,
     ) -> Result<(), Refusal> {
-        let is_submit_host = || self.submit_hosts.iter().any(|host| host.as_str() == node);
         match self.vouched_for {
             VouchedFor::Operators => Ok(()),
             _ if self.is_operator(Uid(uid)) => Err(not_for_operators(node, uid)),
             VouchedFor::Users => Ok(()),
-            VouchedFor::JobOwners if is_submit_host() || has_job() => Ok(()),
+            VouchedFor::JobOwners if self.is_submit_host(node) || has_job() => Ok(()),
             VouchedFor::JobOwners => Err(no_job(node, uid)),
         }
     }

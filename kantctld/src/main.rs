@@ -35,6 +35,9 @@ enum Verb {
     },
     /// Start a new cluster with this controller as its first member
     Found,
+    /// Make a new cluster key, if there is none: after its loss or theft, with all controllers
+    /// stopped. Copy it to the other controllers; then all nodes must join again
+    FoundKey,
     /// Add this controller to a running cluster
     Join(JoinArguments),
     /// Set a lost or damaged log aside and join again as a new member
@@ -101,8 +104,12 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
             let config = checked(arguments.config.as_deref())?;
             let message = membership::run_found(&config)?;
             // Made now, as the owner of the state directory.
-            kantctld::run::cluster_key(&config)?;
+            kantctld::run::make_cluster_key(&config)?;
             return print(&message);
+        }
+        Some(Verb::FoundKey) => {
+            let config = checked(arguments.config.as_deref())?;
+            return print(&membership::run_found_key(&config)?);
         }
         Some(Verb::Join(joining)) => {
             let config = checked(arguments.config.as_deref())?;
@@ -114,7 +121,10 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         }
         Some(Verb::Restore { file, force }) => {
             let config = checked(arguments.config.as_deref())?;
-            return print(&membership::run_restore(&config, &file, force)?);
+            let message = membership::run_restore(&config, &file, force)?;
+            // Lost with everything else, perhaps.
+            kantctld::run::make_cluster_key(&config)?;
+            return print(&message);
         }
     }
     files::keep_private();

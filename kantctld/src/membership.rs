@@ -12,7 +12,7 @@ mod rebuild;
 mod restore;
 mod start;
 
-pub use commands::{run_found, run_join, run_rebuild, run_restore};
+pub use commands::{run_found, run_found_key, run_join, run_rebuild, run_restore};
 pub use file::{FILE, LogStage, Membership, MembershipFile};
 pub use found::found;
 pub use join::{JoinOptions, join};

@@ -55,6 +55,12 @@ pub enum RunError {
     Membership(#[from] MembershipError),
     #[error(transparent)]
     Bootstrap(#[from] BootstrapError),
+    #[error(
+        "the cluster key {path} is missing: copy it from another controller, owner and mode \
+         included. If none has it, `kantctld found-key` makes a new one, and all nodes must join \
+         again"
+    )]
+    NoKey { path: String },
     #[error(transparent)]
     Key(#[from] KeyError),
     #[error(transparent)]
@@ -85,7 +91,8 @@ pub async fn run(file: ConfigFile, nodes: NodeThreads) -> Result<(), RunError> {
     file.check_trusted()?;
     // Before the key, which is generated only where a new cluster is founded.
     let start = membership::at_start(config, ClusterId(fastrand::u64(1..)))?;
-    let key = Arc::new(cluster_key(config)?);
+    let is_new = start.membership.log == LogStage::ToFound;
+    let key = Arc::new(if is_new { make_cluster_key(config)? } else { cluster_key(config)? });
     let identity = Identity::controller(&key)?;
 
     let (applied_events, events) = mpsc::unbounded_channel();
@@ -152,11 +159,25 @@ fn history_options<'a>(
     }
 }
 
-/// The cluster key; it is generated if there is none.
+/// The cluster key.
+///
+/// # Errors
+/// [`RunError::NoKey`] if it is missing. Another one would be that of another cluster.
+fn cluster_key(config: &ControllerConfig) -> Result<ClusterKey, RunError> {
+    let path = Path::new(&config.cluster_key);
+    if !path.exists() {
+        return Err(RunError::NoKey { path: path.display().to_string() });
+    }
+    let key = ClusterKey::load(path)?;
+    tracing::info!("cluster key {}", key.fingerprint());
+    Ok(key)
+}
+
+/// The cluster key; it is generated if there is none: for a new cluster, or a restored one.
 ///
 /// # Errors
 /// [`RunError`].
-pub fn cluster_key(config: &ControllerConfig) -> Result<ClusterKey, RunError> {
+pub fn make_cluster_key(config: &ControllerConfig) -> Result<ClusterKey, RunError> {
     let path = Path::new(&config.cluster_key);
     if !path.exists() {
         if let Some(parent) = path.parent() {
@@ -165,9 +186,7 @@ pub fn cluster_key(config: &ControllerConfig) -> Result<ClusterKey, RunError> {
         ClusterKey::generate()?.save(path)?;
         tracing::info!("made a new cluster key, {}", path.display());
     }
-    let key = ClusterKey::load(path)?;
-    tracing::info!("cluster key {}", key.fingerprint());
-    Ok(key)
+    cluster_key(config)
 }
 
 fn make_dir(path: &Path) -> Result<(), RunError> {

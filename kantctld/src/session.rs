@@ -76,6 +76,12 @@ pub async fn serve(
     }
     // Joined before it is registered: from here on an older session of this node sends nothing.
     let (id, inbox) = core.sessions.join(&name);
+    // From here on a revocation ends the session; it may have come before.
+    let valid = core.state.read().check_certificate(&certified.name, certified.enrolment).is_ok();
+    if !valid {
+        core.sessions.leave(&name, id);
+        return refuse(&name, &down, "its certificate is no longer valid".to_owned()).await;
+    }
     if let Err(end) = register(&core, &hello).await {
         core.sessions.leave(&name, id);
         return match end {

@@ -10,7 +10,6 @@ use net::{
     Client, ClientError, Credentials, CredentialsError, Endpoint, Identity, IdentityError,
     Invitation, NewKey, NotAnInvitation,
 };
-use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -42,6 +41,8 @@ pub enum EnrolmentError {
         #[source]
         source: std::io::Error,
     },
+    #[error("the controller sent a certificate of node {name}, which this node is not")]
+    OtherNode { name: String },
     #[error("failed to join the cluster: {}", .0.join("; "))]
     Ask(
         /// What each controller answered.
@@ -83,6 +84,7 @@ pub async fn join(
         }
     };
     let credentials = key.certified(&issued)?;
+    Identity::node(&credentials)?;
     credentials.save(&settings.spool)?;
     Ok(credentials)
 }
@@ -119,33 +121,34 @@ impl Renewal {
     }
 
     async fn renew_or_warn(&mut self) {
-        let renewed = match renew(&self.controllers, &self.spool).await {
-            Ok(renewed) => renewed,
+        match self.renew().await {
+            Ok(()) => {
+                tracing::info!("the certificate was renewed, until {}", self.credentials.until);
+            }
             Err(error) => {
                 let until = self.credentials.until;
                 let error = with_causes(&error);
                 tracing::warn!("failed to renew the certificate, valid until {until}: {error}");
-                return;
             }
-        };
-        match Identity::node(&renewed) {
-            Ok(new) => {
-                tracing::info!("the certificate was renewed, until {}", renewed.until);
-                self.identity.replace(&new);
-                self.credentials = renewed;
-            }
-            Err(error) => tracing::error!("failed to use a new certificate: {error}"),
         }
     }
-}
 
-async fn renew(controllers: &[Endpoint], spool: &Path) -> Result<Credentials, EnrolmentError> {
-    let key = NewKey::generate()?;
-    let request = RenewRequest { key: key.public() };
-    let issued = ask_each(controllers, RENEW_PATH, &request).await;
-    let credentials = key.certified(&issued.map_err(|error| EnrolmentError::Ask(error.errors))?)?;
-    credentials.save(spool)?;
-    Ok(credentials)
+    async fn renew(&mut self) -> Result<(), EnrolmentError> {
+        let key = NewKey::generate()?;
+        let request = RenewRequest { key: key.public() };
+        let issued = ask_each(&self.controllers, RENEW_PATH, &request).await;
+        let issued = issued.map_err(|error| EnrolmentError::Ask(error.errors))?;
+        let (renewed, before) = (key.certified(&issued)?, &self.credentials);
+        if (&renewed.name, renewed.enrolment) != (&before.name, before.enrolment) {
+            return Err(EnrolmentError::OtherNode { name: renewed.name.to_string() });
+        }
+        // The old credentials stay in the spool unless the new ones can be used.
+        let identity = Identity::node(&renewed)?;
+        renewed.save(&self.spool)?;
+        self.identity.replace(&identity);
+        self.credentials = renewed;
+        Ok(())
+    }
 }
 
 /// No controller gave a certificate.

@@ -64,7 +64,7 @@ pub use listen::{
 pub use passable::make_passable_dir;
 pub use refusal::{ApiError, ErrorBody, Refusal, RefusalCode};
 pub use revocations::Revocations;
-pub use role::{IdentityError, Role};
+pub use role::{IdentityError, Role, check_node_name};
 pub use secret::{new_token, secret_hash};
 pub use trusted::{TrustError, check_trusted, check_trusted_way};
 pub use users::{OwnerRefusal, OwnerRules, UserRecord};

@@ -8,6 +8,7 @@ mod connection;
 mod connection_limits;
 mod http;
 mod migrating;
+mod strangers;
 mod tls;
 mod unix;
 mod write_timeout;
@@ -15,13 +16,12 @@ mod write_timeout;
 use std::io;
 use std::path::PathBuf;
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::serve::Listener;
 use thiserror::Error;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 pub use http::{HttpListener, PemFiles};
@@ -31,12 +31,12 @@ pub use unix::LocalListener;
 use crate::caller::Caller;
 use crate::revocations::Revocations;
 use connection::Limits;
+use strangers::Strangers;
 
 /// The time that a shutdown waits for unfinished answers; streams are cut off then.
 const GRACE: Duration = Duration::from_secs(5);
-/// The most connections of strangers at a time. More are closed unanswered: a host that joins tries
-/// again.
-const STRANGERS_MAX: usize = 256;
+/// The longest connection of a stranger. The leader may take half of it to answer.
+const STRANGER_TOTAL: Duration = Duration::from_secs(60);
 /// The pause of a listener that cannot accept, mostly for lack of file descriptors.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -115,26 +115,31 @@ where
 {
     let mut shutdown = pin!(shutdown);
     let (stop, stopping) = watch::channel(false);
-    let strangers = Arc::new(Semaphore::new(STRANGERS_MAX));
+    let strangers = Strangers::default();
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             (io, caller) = listener.accept() => {
                 let (router, stopping) = (router.clone(), stopping.clone());
-                if !matches!(caller, Caller::Stranger(_)) {
-                    let revoked = revocations.wait(&caller);
-                    connections.spawn(async move {
-                        tokio::select! {
-                            () = connection::serve(io, caller, router, limits, stopping) => {}
-                            () = revoked => {}
-                        }
-                    });
-                } else if let Ok(permit) = strangers.clone().try_acquire_owned() {
-                    let limits = limits.of_stranger();
-                    connections.spawn(async move {
-                        connection::serve(io, caller, router, limits, stopping).await;
-                        drop(permit);
-                    });
+                match caller {
+                    Caller::Stranger(from) => {
+                        let Some(place) = strangers.place(from) else { continue };
+                        let limits = limits.of_stranger();
+                        connections.spawn(async move {
+                            let served = connection::serve(io, caller, router, limits, stopping);
+                            let _ = tokio::time::timeout(STRANGER_TOTAL, served).await;
+                            drop(place);
+                        });
+                    }
+                    caller => {
+                        let revoked = revocations.wait(&caller);
+                        connections.spawn(async move {
+                            tokio::select! {
+                                () = connection::serve(io, caller, router, limits, stopping) => {}
+                                () = revoked => {}
+                            }
+                        });
+                    }
                 }
             }
             Some(_) = connections.join_next(), if !connections.is_empty() => {}

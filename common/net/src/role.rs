@@ -51,6 +51,14 @@ pub enum IdentityError {
     NoRole,
 }
 
+/// Checks that a certificate can carry the name of this node.
+///
+/// # Errors
+/// [`IdentityError::NodeName`].
+pub fn check_node_name(name: &str) -> Result<(), IdentityError> {
+    Role::Node { name: name.to_owned(), enrolment: 1 }.check()
+}
+
 impl fmt::Display for Role {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -168,7 +168,7 @@ fn token(f: &mut fmt::Formatter<'_>, event: &Event) -> fmt::Result {
 }
 
 fn invited(f: &mut fmt::Formatter<'_>, by: Uid, until: Time) -> fmt::Result {
-    write!(f, "a controller may join until {until}: invited by {}", user_phrase(by))
+    write!(f, "a host may join until {until}: invited by {}", user_phrase(by))
 }
 
 fn joins(f: &mut fmt::Formatter<'_>, by: Uid, address: &str) -> fmt::Result {

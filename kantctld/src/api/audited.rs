@@ -1,6 +1,7 @@
 //! Audit lines for requests. This middleware precedes all routes, so that a new route is audited by
-//! default: every method but GET counts as a change, with the exceptions listed here. It neither
-//! authorizes nor delays requests.
+//! default: every method but GET counts as a change, with the exceptions listed here. Of other
+//! requests, those that their caller may not make are audited. It neither authorizes nor delays
+//! requests.
 
 use super::origin::Origin;
 use crate::audit::{Audit, AuditLine, AuditResult};
@@ -68,7 +69,9 @@ pub struct Auditor {
 
 /// Writes an audit line for a request that changes something.
 pub async fn audited(State(auditor): State<Auditor>, mut request: Request, next: Next) -> Response {
-    let Some(path) = audited_path(&request) else { return next.run(request).await };
+    let Some(path) = audited_path(&request) else {
+        return audited_if_refused(auditor, request, next).await;
+    };
     let remark = Remark::default();
     remark.with_content(|content| content.is_repeated = REPEATED.contains(&path.as_str()));
     request.extensions_mut().insert(remark.clone());
@@ -77,6 +80,21 @@ pub async fn audited(State(auditor): State<Auditor>, mut request: Request, next:
     let pending = Pending { audit: auditor.audit, remark, line: Some(line) };
     let response = next.run(request).await;
     pending.end(&response);
+    response
+}
+
+/// Runs a request that changes nothing, and writes a line if its caller may not make it.
+async fn audited_if_refused(auditor: Auditor, request: Request, next: Next) -> Response {
+    let Some(path) = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned())
+    else {
+        return next.run(request).await;
+    };
+    let line = begin(auditor.clock.now(), &path, &request);
+    let response = next.run(request).await;
+    if matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+        let (audit, remark) = (auditor.audit, Remark::default());
+        Pending { audit, remark, line: Some(line) }.end(&response);
+    }
     response
 }
 

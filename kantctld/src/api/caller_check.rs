@@ -1,7 +1,7 @@
 //! The check of a request's caller. A host without a certificate may do no more than use an
 //! invitation; the certificate of a node must not be revoked; and a request that a node forwards
-//! for a user is refused if the node may not vouch for that user. The leader repeats the last
-//! check, because another controller may be configured differently.
+//! for a user is refused if the node may not vouch for that user. The leader repeats the checks
+//! of nodes, because another controller may be configured differently or have an older state.
 
 use super::origin::Origin;
 use super::{CONTROLLERS_PATH, ENROL_PATH};
@@ -11,7 +11,7 @@ use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use common::id::{NodeName, Uid};
-use net::{Caller, CallerError, Refusal, Role};
+use net::{Caller, CallerError, Refusal};
 use state::enrolment::Invalid;
 use std::sync::Arc;
 
@@ -25,12 +25,13 @@ pub async fn check(
 ) -> Response {
     let checked = match &caller {
         Caller::Stranger(_) => check_stranger(&request),
-        Caller::Peer(Role::Node { name, enrolment }) => check_certificate(&core, name, *enrolment),
-        Caller::Peer(Role::Controller)
-        | Caller::Local { .. }
-        | Caller::Program(_)
-        | Caller::Anonymous => Ok(()),
+        _ => Ok(()),
     };
+    // Also of a request that another controller forwards, whose state may be older.
+    let checked = checked.and_then(|()| match origin.certificate() {
+        Some((node, enrolment)) => check_certificate(&core, node, enrolment),
+        None => Ok(()),
+    });
     match checked.and_then(|()| check_voucher(&core, &caller, &origin, &request)) {
         Ok(()) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
@@ -48,7 +49,8 @@ fn check_stranger(request: &Request) -> Result<(), Refusal> {
 /// # Errors
 /// A refusal that says since when it is not.
 pub fn check_certificate(core: &Core, name: &str, enrolment: u32) -> Result<(), Refusal> {
-    let Ok(name) = NodeName::new(name) else { return Ok(()) };
+    let name = NodeName::new(name)
+        .map_err(|error| Refusal::new(StatusCode::FORBIDDEN, "bad_id", error.to_string()))?;
     let message = match core.state.read().check_certificate(&name, enrolment) {
         Ok(()) => return Ok(()),
         Err(Invalid::Revoked(revoked)) => {

@@ -25,6 +25,7 @@ pub use invite::invite;
 use join::{accept, check_join};
 use net::{Caller, Client, Endpoint, Role, User};
 use serde::Deserialize;
+use state::invitation::Admits;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use view::view;
@@ -42,9 +43,9 @@ pub type OurPeers = Arc<Peers<StateMachine>>;
 /// Whether a request may be forwarded.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Scope {
+pub struct ForwardQuery {
     /// Answer from this controller only.
-    here: bool,
+    pub here: bool,
 }
 
 /// GET of the channel between controllers.
@@ -66,7 +67,7 @@ pub async fn list(
     Extension(peers): Extension<OurPeers>,
     caller: Caller,
     headers: HeaderMap,
-    Query(asked): Query<Scope>,
+    Query(asked): Query<ForwardQuery>,
 ) -> Result<Json<ControllerList>, Response> {
     if !is_controller(&caller, &headers) {
         let user = net::caller_identity(&caller, &headers).map_err(IntoResponse::into_response)?;
@@ -100,7 +101,7 @@ pub async fn join(
     (Extension(peers), Extension(key)): (Extension<OurPeers>, super::enrolments::Key),
     caller: Caller,
     headers: HeaderMap,
-    Query(asked): Query<Scope>,
+    Query(asked): Query<ForwardQuery>,
     Extension(remark): Extension<Remark>,
     body: Result<Json<JoinRequest>, JsonRejection>,
 ) -> Result<Json<JoinAnswer>, Response> {
@@ -109,9 +110,6 @@ pub async fn join(
     }
     let Json(request) = body.map_err(|error| ApiFailure::from(error).into_response())?;
     remark.target(&request.address);
-    if let Caller::Stranger(from) = caller {
-        remark.detail(format!("from {from}"));
-    }
     let status = peers.log.status().borrow().clone();
     if !status.leads {
         let leader = leader_client(&peers, &status, CHANGE_LIMIT * 4).filter(|_| !asked.here);
@@ -119,6 +117,11 @@ pub async fn join(
         let answer = leader.post("/v1/controllers?here=true", &request).await;
         return answer.map(Json).map_err(|error| relayed_refusal(error).into_response());
     }
+    // First: a host without an invitation gets nothing else, and writes nothing to the log.
+    super::enrolments::check_invited(&core, &request.invitation.0, |admits| {
+        *admits == Admits::Controller
+    })
+    .map_err(IntoResponse::into_response)?;
     check_join(&peers, &request).map_err(IntoResponse::into_response)?;
     let id = accept(&core, &peers, request).await.map_err(IntoResponse::into_response)?;
     let release = env!("CARGO_PKG_VERSION").to_owned();

@@ -4,7 +4,7 @@
 
 use super::audited::Remark;
 use super::caller_check::check_certificate;
-use super::controllers::{OurPeers, check_operator, leader_client, relayed_refusal};
+use super::controllers::{ForwardQuery, OurPeers, check_operator, leader_client, relayed_refusal};
 use super::error::ApiFailure;
 use crate::core::Core;
 use crate::raft::Status;
@@ -14,14 +14,13 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use common::id::NodeName;
-use common::reason::Refusal;
+use common::reason::{InvitationRefusal, Refusal};
 use common::time::Span;
 use common::wire::api::{
     EnrolRequest, EnrolmentList, EnrolmentView, InviteAnswer, IssuedCertificate, NodeInviteRequest,
     RenewRequest, Secret,
 };
 use net::{Authority, Caller, Client, ClusterKey, Invitation, Role, User, secret_hash};
-use serde::Deserialize;
 use state::invitation::Admits;
 use state::{Command, Event};
 use std::sync::Arc;
@@ -34,14 +33,6 @@ const LEADER_LIMIT: Duration = Duration::from_secs(20);
 
 /// The secret from which certificates are issued.
 pub type Key = Extension<Arc<ClusterKey>>;
-
-/// Whether a request may be forwarded.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Scope {
-    /// Answer from this controller only.
-    here: bool,
-}
 
 /// POST /v1/enrolments/invite
 pub async fn invite(
@@ -57,6 +48,10 @@ pub async fn invite(
         true => Admits::AnyNode,
         false => Admits::Nodes(names.into_iter().collect()),
     };
+    if let Admits::Nodes(names) = &admits {
+        let unusable = names.iter().find_map(|name| net::check_node_name(name.as_str()).err());
+        unusable.map_or(Ok(()), |error| Err(refused_name(&error)))?;
+    }
     let address = peers.local.address.clone();
     make_invitation(&core, &key, &user, (lasts, admits), address).await.map(Json)
 }
@@ -90,16 +85,12 @@ pub async fn enrol(
     State(core): State<Arc<Core>>,
     Extension(peers): Extension<OurPeers>,
     Extension(key): Key,
-    caller: Caller,
-    Query(asked): Query<Scope>,
+    Query(asked): Query<ForwardQuery>,
     Extension(remark): Extension<Remark>,
     body: Result<Json<EnrolRequest>, JsonRejection>,
 ) -> Result<Json<IssuedCertificate>, Response> {
     let Json(request) = body.map_err(|error| ApiFailure::from(error).into_response())?;
     remark.target(&request.name);
-    if let Caller::Stranger(from) = caller {
-        remark.detail(format!("from {from}"));
-    }
     let status: Status = peers.log.status().borrow().clone();
     if !status.leads {
         let leader = leader_client(&peers, &status, LEADER_LIMIT).filter(|_| !asked.here);
@@ -110,6 +101,13 @@ pub async fn enrol(
     let EnrolRequest { secret, name, key: public } = request;
     // Before the invitation is used up.
     let public_key = read_key(&public).map_err(IntoResponse::into_response)?;
+    let is_for_node = |admits: &Admits| match admits {
+        Admits::Controller => false,
+        Admits::AnyNode => !core.access().is_submit_host(name.as_str()),
+        Admits::Nodes(_) => true,
+    };
+    check_invited(&core, &secret.0, is_for_node).map_err(IntoResponse::into_response)?;
+    net::check_node_name(name.as_str()).map_err(|error| refused_name(&error).into_response())?;
     let hash = secret_hash(&secret.0);
     let command = Command::EnrolNode { hash, name: name.clone(), key: public };
     let events = core.command(command).await;
@@ -121,6 +119,22 @@ pub async fn enrol(
     let number = number.ok_or_else(|| no_outcome("the enrolment").into_response())?;
     tracing::info!("node {name} was enrolled, number {number}");
     issue(&core, &key, (&name, number), &public_key).map_err(IntoResponse::into_response)
+}
+
+/// Checks that there is an open invitation with this secret, before anything is written to the log.
+///
+/// # Errors
+/// The refusal of an unknown invitation, also if there is one for another purpose.
+pub fn check_invited(
+    core: &Core,
+    secret: &str,
+    fits: impl FnOnce(&Admits) -> bool,
+) -> Result<(), ApiFailure> {
+    let state = core.state.read();
+    match state.invitation(&secret_hash(secret)).filter(|found| fits(&found.admits)) {
+        Some(_) => Ok(()),
+        None => Err(Refusal::from(InvitationRefusal::Unknown).into()),
+    }
 }
 
 /// POST /v1/enrolments/renew: a node's next certificate.
@@ -188,15 +202,8 @@ fn issue(
     let now = core.now();
     let authority = Authority::new(key).map_err(|error| defect(&error))?;
     let period = (now, now + CERTIFICATE_LIFETIME);
-    net::issue_certificate(&authority, node, public, period).map(Json).map_err(
-        |error| match error {
-            net::IdentityError::NodeName { .. } => {
-                let message = error.to_string();
-                ApiFailure::Http(net::Refusal::new(StatusCode::BAD_REQUEST, "bad_id", message))
-            }
-            error => defect(&error),
-        },
-    )
+    let issued = net::issue_certificate(&authority, node, public, period);
+    issued.map(Json).map_err(|error| defect(&error))
 }
 
 fn read_key(text: &str) -> Result<net::PublicKey, ApiFailure> {
@@ -209,6 +216,10 @@ fn read_key(text: &str) -> Result<net::PublicKey, ApiFailure> {
 fn no_outcome(what: &str) -> ApiFailure {
     let message = format!("the controller did not report the outcome of {what}: try again");
     ApiFailure::Refused(Refusal::BadAsk { message })
+}
+
+fn refused_name(error: &net::IdentityError) -> ApiFailure {
+    ApiFailure::Http(net::Refusal::new(StatusCode::BAD_REQUEST, "bad_id", error.to_string()))
 }
 
 fn defect(error: &dyn std::error::Error) -> ApiFailure {

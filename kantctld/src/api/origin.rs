@@ -8,6 +8,7 @@ use common::id::{ControllerId, NodeName};
 use net::{Caller, Role};
 use std::convert::Infallible;
 use std::fmt;
+use std::net::IpAddr;
 
 /// The header of a forwarded request: the forwarding controller, and the request's origin there.
 pub(super) const FORWARDED: &str = "x-kant-passed-on";
@@ -24,12 +25,13 @@ enum Way {
     /// A controller's local socket.
     #[default]
     Socket,
-    Node(String),
+    /// The name, and the number of the enrolment.
+    Node(String, u32),
     /// A program with the token of this id.
     Token(String),
     Controller,
-    /// A host without a certificate.
-    Stranger,
+    /// A host without a certificate, at this address.
+    Stranger(IpAddr),
     /// A client of the HTTP listener without a token.
     Anonymous,
 }
@@ -39,8 +41,10 @@ impl Origin {
     pub(super) fn of(extensions: &Extensions, headers: &HeaderMap) -> Self {
         let caller = extensions.get::<ConnectInfo<Caller>>().map(|ConnectInfo(caller)| caller);
         let way = match caller {
-            Some(Caller::Peer(Role::Node { name, .. })) => Way::Node(name.clone()),
-            Some(Caller::Stranger(_)) => Way::Stranger,
+            Some(Caller::Peer(Role::Node { name, enrolment })) => {
+                Way::Node(name.clone(), *enrolment)
+            }
+            Some(Caller::Stranger(from)) => Way::Stranger(*from),
             Some(Caller::Program(program)) => Way::Token(program.token.clone()),
             Some(Caller::Anonymous) => Way::Anonymous,
             Some(Caller::Peer(Role::Controller)) => {
@@ -56,7 +60,10 @@ impl Origin {
         let (through, way) = headers.get(FORWARDED)?.to_str().ok()?.split_once(' ')?;
         let way = match way.split_once(' ') {
             None if way == "socket" => Way::Socket,
-            Some(("node", name)) => Way::Node(name.to_owned()),
+            Some(("node", named)) => {
+                let (name, enrolment) = named.rsplit_once(' ')?;
+                Way::Node(name.to_owned(), enrolment.parse().ok()?)
+            }
             Some(("token", id)) => Way::Token(id.to_owned()),
             _ => return None,
         };
@@ -65,16 +72,28 @@ impl Origin {
 
     /// The header value for a request that this controller forwards.
     pub(super) fn header(&self, by: ControllerId) -> HeaderValue {
+        let text = match &self.way {
+            Way::Node(_, enrolment) => format!("{by} {self} {enrolment}"),
+            _ => format!("{by} {self}"),
+        };
         // A node name in a certificate should have only letters, digits and dots. With any other
         // name the request still counts as one of a node.
-        let unnamed = HeaderValue::from_static("? node ?");
-        HeaderValue::from_str(&format!("{by} {self}")).unwrap_or(unnamed)
+        let unnamed = HeaderValue::from_static("? node ? 0");
+        HeaderValue::from_str(&text).unwrap_or(unnamed)
+    }
+
+    /// The node, and the number of its enrolment, whose certificate proved the origin.
+    pub(super) fn certificate(&self) -> Option<(&str, u32)> {
+        match &self.way {
+            Way::Node(name, enrolment) => Some((name, *enrolment)),
+            _ => None,
+        }
     }
 
     /// The name in the certificate of the vouching node, even if it is no valid node name.
     pub(super) fn voucher(&self) -> Option<&str> {
         match &self.way {
-            Way::Node(name) => Some(name),
+            Way::Node(name, _) => Some(name),
             _ => None,
         }
     }
@@ -97,11 +116,11 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.way {
             Way::Socket => f.write_str("socket"),
-            Way::Node(name) => write!(f, "node {name}"),
+            Way::Node(name, _) => write!(f, "node {name}"),
             Way::Token(id) => write!(f, "token {id}"),
             Way::Anonymous => f.write_str("http"),
             Way::Controller => f.write_str("controller"),
-            Way::Stranger => f.write_str("stranger"),
+            Way::Stranger(from) => write!(f, "stranger {from}"),
         }
     }
 }
@@ -131,12 +150,12 @@ mod tests {
     fn the_reported_origin_counts_only_from_a_controller() {
         let node = || Caller::Peer(Role::Node { name: "g-1".to_owned(), enrolment: 1 });
         let local = Caller::Local { uid: 7, gid: 7, pid: None };
-        assert_eq!(origin(local, Some("2 node g-9")).to_string(), "socket");
-        assert_eq!(origin(node(), Some("2 node g-9")).to_string(), "node g-1");
+        assert_eq!(origin(local, Some("2 node g-9 3")).to_string(), "socket");
+        assert_eq!(origin(node(), Some("2 node g-9 3")).to_string(), "node g-1");
         let controller = || Caller::Peer(Role::Controller);
         assert_eq!(origin(controller(), None).to_string(), "controller");
         assert_eq!(origin(controller(), Some("2 nonsense")).to_string(), "controller");
-        let forwarded = origin(controller(), Some("2 node g-9"));
+        let forwarded = origin(controller(), Some("2 node g-9 3"));
         assert_eq!(
             (forwarded.to_string().as_str(), forwarded.through.as_deref()),
             ("node g-9", Some("2"))

@@ -24,6 +24,9 @@ pub async fn create(
     Extension(remark): Extension<Remark>,
     body: Result<Json<TokenRequest>, JsonRejection>,
 ) -> Result<Json<TokenAnswer>, ApiFailure> {
+    if let Some(node) = origin.voucher() {
+        core.access().check_token_maker(node).map_err(ApiFailure::Http)?;
+    }
     let Json(TokenRequest { name, scopes, lifespan }) = body?;
     let secret = net::new_token().map_err(|error| {
         let status = StatusCode::INTERNAL_SERVER_ERROR;

@@ -1,6 +1,6 @@
-//! The chain of audit lines: each line ends with a hash of itself and of the hash before. A line that
-//! is changed, inserted or removed breaks it. A user who may write the file can make a new chain, so
-//! the last hash is worth copying to another host.
+//! The chain of audit lines: each line ends with a hash of itself and of the hash before. A line
+//! that is changed, inserted or removed breaks it. A user who may write the file can make a new
+//! chain, so the last hash is worth copying to another host.
 
 use common::hex::hex;
 use sha2::{Digest, Sha256};

@@ -107,8 +107,8 @@ impl Reading<'_> {
     fn matches(&self, view: &AuditView) -> bool {
         let query = self.query;
         let is_user = |user: &String| {
-            view.user.as_ref() == Some(user)
-                || view.uid.map(|uid| uid.to_string()).as_ref() == Some(user)
+            let uid = view.uid.map(|uid| uid.to_string());
+            view.user.as_ref() == Some(user) || uid.as_ref() == Some(user)
         };
         self.since.as_ref().is_none_or(|since| view.at >= *since)
             && query.user.as_ref().is_none_or(is_user)
@@ -125,10 +125,11 @@ mod tests {
 
     fn line(user: &str, verb: &str, result: &str, second: u64) -> String {
         let at = text_of(Time(second * 1000));
-        format!(
-            "{{\"at\":\"{at}\",\"uid\":7,\"user\":\"{user}\",\"via\":\"node g-1\",\"verb\":\"{verb}\",\
-             \"target\":\"4\",\"result\":\"{result}\"}}"
-        )
+        serde_json::json!({
+            "at": at, "uid": 7, "user": user, "via": "node g-1", "verb": verb, "target": "4",
+            "result": result,
+        })
+        .to_string()
     }
 
     fn log(dir: &Path) -> std::path::PathBuf {

@@ -1,20 +1,36 @@
-//! A limit on audited refusals: beyond a number per user and minute they are counted and reported
-//! in one line, so that one user's refused requests do not crowd out other lines.
+//! A limit on audited refusals: beyond a number per user, origin and minute they are counted and
+//! reported in one line, so that refused requests of one source do not crowd out other lines.
 
 use super::{AuditLine, AuditResult};
 use common::time::{Span, Time};
 use std::collections::BTreeMap;
 
-/// The most refusals of one user written each minute.
+/// The most refusals of one source written each minute.
 pub(super) const WRITTEN_MAX: u64 = 120;
 const WINDOW: Span = Span::from_seconds(60);
-/// The most users counted separately; further ones are counted together, because a node may make up
-/// uids.
-const USERS_MAX: usize = 1024;
+/// The most sources counted separately; further ones are counted together.
+const SOURCES_MAX: usize = 1024;
 
-/// The refusals of the last minute by user.
+/// The user on a controller's socket, or another origin: a node may make up users.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Source {
+    User(Option<u32>),
+    Origin(String),
+    Others,
+}
+
+impl Source {
+    fn of(line: &AuditLine) -> Self {
+        match line.via.as_str() {
+            "socket" => Self::User(line.uid),
+            via => Self::Origin(via.to_owned()),
+        }
+    }
+}
+
+/// The refusals of the last minute by source.
 #[derive(Default)]
-pub(super) struct Refusals(BTreeMap<Option<u32>, Counted>);
+pub(super) struct Refusals(BTreeMap<Source, Counted>);
 
 struct Counted {
     since: Time,
@@ -29,26 +45,32 @@ impl Refusals {
         if line.result != AuditResult::Refused {
             return true;
         }
-        let has_room = self.0.len() < USERS_MAX || self.0.contains_key(&line.uid);
-        let uid = line.uid.filter(|_| has_room);
+        let source = Source::of(line);
+        let has_room = self.0.len() < SOURCES_MAX || self.0.contains_key(&source);
+        let source = if has_room { source } else { Source::Others };
         let begun = Counted { since: line.at, last: line.at, written: 0, left_out: 0 };
-        let counted = self.0.entry(uid).or_insert(begun);
+        let counted = self.0.entry(source).or_insert(begun);
         counted.last = line.at;
         let is_written = counted.written < WRITTEN_MAX;
         *(if is_written { &mut counted.written } else { &mut counted.left_out }) += 1;
         is_written
     }
 
-    /// A line for each user whose minute has ended, if refusals were left out.
+    /// A line for each source whose minute has ended, if refusals were left out.
     pub(super) fn take_elapsed(&mut self, now: Time) -> Vec<AuditLine> {
         let mut lines = Vec::new();
-        self.0.retain(|uid, counted| {
+        self.0.retain(|source, counted| {
             let is_over = now >= counted.since + WINDOW;
             if is_over && counted.left_out > 0 {
-                let (via, verb) = ("kantctld", "audit/more_refused");
+                let (uid, via) = match source {
+                    Source::User(uid) => (*uid, "kantctld"),
+                    Source::Origin(via) => (None, via.as_str()),
+                    Source::Others => (None, "kantctld"),
+                };
+                let verb = "audit/more_refused";
                 let line = AuditLine::own(counted.last, via, verb, AuditResult::Refused);
                 let detail = format!("{} lines", counted.left_out);
-                lines.push(AuditLine { uid: *uid, detail, ..line });
+                lines.push(AuditLine { uid, detail, ..line });
             }
             !is_over
         });

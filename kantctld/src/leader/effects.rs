@@ -27,7 +27,7 @@ fn end_revoked(core: &Core, batch: &[Event]) {
     for event in batch {
         let (name, last_invalid) = match event {
             Event::NodeRevoked { name, .. } => (name, u32::MAX),
-            Event::NodeEnrolled { name, number, .. } => (name, number - 1),
+            Event::NodeEnrolled { name, number, .. } if *number > 1 => (name, number - 1),
             _ => continue,
         };
         core.revocations.announce(name.as_str(), last_invalid);

@@ -7,6 +7,7 @@ use super::{
 };
 use common::config::ControllerConfig;
 use common::id::ClusterId;
+use net::ClusterKey;
 use std::path::Path;
 
 /// Founds a cluster. Returns the message to print.
@@ -29,6 +30,22 @@ pub fn run_found(config: &ControllerConfig) -> Result<String, MembershipError> {
         ),
     };
     Ok(format!("this is controller 1 of the new cluster {cluster}; start kantctld now; {others}"))
+}
+
+/// Makes a new cluster key, in place of one that was lost or moved away. Returns the message to
+/// print.
+///
+/// # Errors
+/// [`MembershipError`].
+pub fn run_found_key(config: &ControllerConfig) -> Result<String, MembershipError> {
+    act_as_owner(config)?;
+    let path = Path::new(&config.cluster_key);
+    ClusterKey::generate()?.save(path)?;
+    Ok(format!(
+        "made a new cluster key, {}: copy it to the other controllers (same owner, mode 0600), \
+         start them, then invite all nodes again",
+        path.display()
+    ))
 }
 
 /// Joins a cluster. Returns the message to print.

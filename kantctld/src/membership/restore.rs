@@ -94,13 +94,17 @@ pub fn restore(
     Ok(began)
 }
 
-/// Protects against repeating what happened after the backup: skips job numbers, and closes
-/// invitations that may have been used.
+/// More than the times that a node was enrolled since any backup.
+const ENROLMENTS_SKIPPED: u32 = 1_000_000;
+
+/// Protects against repeating what happened after the backup: skips job numbers and numbers of
+/// enrolments, and closes invitations that may have been used.
 fn prepare_state(mut state: state::State) -> Result<state::State, MembershipError> {
     if !state.skip_jobs(JOBS_SKIPPED) {
         return Err(MembershipError::NoJobNumbers);
     }
     state.close_invitations();
+    state.skip_enrolments(ENROLMENTS_SKIPPED);
     state.revoke_tokens();
     Ok(state)
 }

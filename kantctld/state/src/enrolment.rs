@@ -11,6 +11,8 @@ pub struct Enrolment {
     pub number: u32,
     /// The public key of its first certificate, in hex: a repeated request is recognized by it.
     pub key: String,
+    /// The hash of the invitation by which it joined.
+    pub invitation: String,
     /// The operator who invited the node.
     pub by: Uid,
     pub at: Time,

@@ -26,7 +26,18 @@ pub struct Invitation {
     pub used_by: Option<String>,
 }
 
-/// What may join by an invitation.
+impl Invitation {
+    /// Whether a host may still join by it.
+    #[must_use]
+    pub fn is_unused(&self) -> bool {
+        match &self.admits {
+            Admits::Nodes(names) => !names.is_empty(),
+            Admits::Controller | Admits::AnyNode => self.used_by.is_none(),
+        }
+    }
+}
+
+/// The hosts that may join by an invitation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Admits {

@@ -30,6 +30,7 @@ use common::id::{
 use common::policy::qos::Qos;
 use common::policy::queue::Queue;
 use common::reservation::Reservation;
+use common::serde_skip::is_default;
 use common::time::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,6 +68,9 @@ pub struct State {
     pub(crate) invitations: BTreeMap<String, Invitation>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) enrolments: BTreeMap<NodeName, Enrolment>,
+    /// Numbers of enrolments up to this one may have been given before a restore.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) enrolment_floor: u32,
     /// By the hash of their secrets, in hex.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) tokens: BTreeMap<String, Token>,

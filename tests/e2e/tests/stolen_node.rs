@@ -13,8 +13,8 @@ use common::wire::node::{FromNode, NODE_PATH, ToNode};
 use common::wire::peer::PEER_PATH;
 use e2e::{Cluster, ClusterOptions, Person, is_root, wait_for};
 use net::{
-    Channel, Client, ClientError, ClusterKey, Credentials, Endpoint, Identity, Keepalive, NewKey,
-    connect_channel,
+    Authority, Channel, Client, ClientError, ClusterKey, Credentials, Endpoint, Identity,
+    Invitation, Keepalive, NewKey, connect_channel,
 };
 use serde_json::{Value, json};
 use std::path::Path;
@@ -96,6 +96,12 @@ fn root_of_one_node_is_no_other_node_no_other_user_and_no_controller() -> anyhow
         ("the victim's script, as another", ("GET", script.as_str()), Some(other_ids), "not_yours"),
         ("a cancel as another", ("POST", cancel.as_str()), Some(other_ids), "not_yours"),
         ("a job as root", ("POST", submit), Some(root), "voucher_refused"),
+        (
+            "a token that outlives the job",
+            ("POST", "/v1/tokens"),
+            Some(other_ids),
+            "voucher_refused",
+        ),
         ("a join as a controller", ("POST", "/v1/controllers"), None, "not_a_controller"),
     ];
     runtime()?.block_on(async {
@@ -114,6 +120,9 @@ fn root_of_one_node_is_no_other_node_no_other_user_and_no_controller() -> anyhow
         ("nodes/drain", "voucher_refused"),
         ("jobs/submit", "voucher_refused"),
         ("jobs/cancel", "not_yours"),
+        ("jobs/script", "voucher_refused"),
+        ("jobs/script", "not_yours"),
+        ("tokens/create", "voucher_refused"),
         ("controllers/join", "not_a_controller"),
     ] {
         let is_it = |line: &&Value| {
@@ -167,6 +176,67 @@ async fn pose_as_others(cluster: &Cluster) -> anyhow::Result<()> {
     let made_up = endpoint(cluster, Identity::emulated_node(&own, "n9")?)?;
     let answer: Result<Value, ClientError> = Client::new(made_up).get("/v1/status").await;
     ensure!(answer.is_err(), "{answer:?}");
+    Ok(())
+}
+
+#[test]
+fn a_channel_that_was_opened_before_the_revocation_gets_no_session_after_it() -> anyhow::Result<()>
+{
+    let cluster = Cluster::start(options())?;
+    let identity = stolen(&cluster, "n1")?;
+    runtime()?.block_on(async {
+        let endpoint = endpoint(&cluster, identity)?;
+        let channel: Channel<FromNode, ToNode> =
+            connect_channel(&endpoint, NODE_PATH, Keepalive::default()).await?;
+        cluster.kantctl(Person::me())?.ok(&["admin", "node", "revoke", "n1"])?;
+        let hello = testkit::hello("n1", Vec::new());
+        // The controller may have closed the connection already.
+        let _ = channel.send(&FromNode::Hello(Box::new(hello))).await;
+        let (_down, mut up) = channel.split();
+        match up.recv().await {
+            Some(Ok(ToNode::Refused { .. })) | Some(Err(_)) | None => Ok(()),
+            Some(Ok(message)) => anyhow::bail!("a session after the revocation: {message:?}"),
+        }
+    })
+}
+
+#[test]
+fn a_stranger_without_an_invitation_writes_nothing_to_the_log_and_is_audited() -> anyhow::Result<()>
+{
+    let cluster = Cluster::start(ClusterOptions::default())?;
+    let operator = cluster.kantctl(Person::me())?;
+    let index = || -> anyhow::Result<u64> {
+        let status: common::wire::api::Status = operator.json(&["status"])?;
+        Ok(status.applied)
+    };
+    let key = ClusterKey::load(&cluster.dir().join("cluster.key"))?;
+    let invitation = Invitation::new(Authority::new(&key)?.fingerprint())?;
+    let before = index()?;
+    runtime()?.block_on(async {
+        let client = Client::new(endpoint(&cluster, Identity::invited(&invitation)?)?);
+        let enrol = json!({ "secret": invitation.secret, "name": "n7", "key": "07".repeat(32) });
+        let join = json!({
+            "protocol": common::wire::peer::PEER_PROTOCOL, "release": "0", "name": "x",
+            "address": "127.0.0.1:1", "learner": true, "invitation": invitation.secret, "now": 0,
+        });
+        for (on, body, status) in [
+            (("POST", "/v1/enrolments/join"), &enrol, StatusCode::FORBIDDEN),
+            (("POST", "/v1/controllers"), &join, StatusCode::FORBIDDEN),
+            (("GET", "/v1/status"), &enrol, StatusCode::UNAUTHORIZED),
+            (("POST", "/v1/jobs"), &enrol, StatusCode::UNAUTHORIZED),
+        ] {
+            let (answered, code) = attack(&client, on, None, body.clone()).await?;
+            assert_eq!(answered, status, "{on:?}: {code}");
+        }
+        anyhow::Ok(())
+    })?;
+    assert_eq!(index()?, before);
+    let is_it = |line: &&Value| line["via"] == "stranger 127.0.0.1" && line["result"] == "refused";
+    let found = wait_for("the lines", || {
+        let found = lines(&cluster)?.iter().filter(is_it).count();
+        Ok((found == 4).then_some(found))
+    })?;
+    assert_eq!(found, 4);
     Ok(())
 }
 

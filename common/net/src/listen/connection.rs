@@ -36,12 +36,14 @@ pub(super) struct Limits {
     pub(super) body: Duration,
     /// For accepting the next bytes of an answer.
     pub(super) stall: Duration,
+    /// More than one request.
+    pub(super) keep_alive: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         let (head, minute) = (Duration::from_secs(30), Duration::from_secs(60));
-        Self { head, body: minute, stall: minute }
+        Self { head, body: minute, stall: minute, keep_alive: true }
     }
 }
 
@@ -52,7 +54,8 @@ impl Limits {
     /// The limits of a host without a certificate.
     pub(super) fn of_stranger(self) -> Self {
         let most = |limit: Duration| limit.min(STRANGER_LIMIT);
-        Self { head: most(self.head), body: most(self.body), stall: most(self.stall) }
+        let (head, body, stall) = (most(self.head), most(self.body), most(self.stall));
+        Self { head, body, stall, keep_alive: false }
     }
 }
 
@@ -71,6 +74,7 @@ pub(super) async fn serve<I>(
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head)
+        .keep_alive(limits.keep_alive)
         .serve_connection(TokioIo::new(WriteTimeout::new(io, limits.stall)), service)
         .with_upgrades();
     let mut connection = pin!(connection);

@@ -15,6 +15,9 @@ use common::wire::api::JoinRequest;
 use common::wire::peer::PEER_PROTOCOL;
 use state::Command;
 
+/// A host name has at most 253 characters.
+const TEXT_BYTES_MAX: usize = 255;
+
 /// Checks whether a controller may join this cluster.
 ///
 /// # Errors
@@ -54,6 +57,10 @@ pub fn check_join(peers: &Peers<StateMachine>, request: &JoinRequest) -> Result<
                 request.now
             ),
         );
+    }
+    if request.address.len().max(request.name.len()) > TEXT_BYTES_MAX {
+        let message = format!("its name and address have at most {TEXT_BYTES_MAX} bytes each");
+        return refuse("too_long", message);
     }
     let own = &peers.local.address;
     match [&request.address, own].into_iter().find(|address| !is_reachable(address)) {

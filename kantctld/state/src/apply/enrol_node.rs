@@ -20,7 +20,8 @@ pub(super) fn apply(
     let invitation = invitation.ok_or(InvitationRefusal::Unknown)?;
     let by = invitation.by;
     // The answer to the same request was lost.
-    if let Some(known) = known.filter(|one| one.key == key && one.revoked.is_none()) {
+    let is_same = |one: &&Enrolment| one.key == key && one.invitation == hash;
+    if let Some(known) = known.filter(|one| is_same(one) && one.revoked.is_none()) {
         events.push(Event::NodeEnrolled { name: name.clone(), number: known.number, by });
         return Ok(());
     }
@@ -41,9 +42,12 @@ pub(super) fn apply(
             invitation.used_by = Some(name.to_string());
         }
     }
-    let number = known.map_or(0, |known| known.number) + 1;
-    let enrolment = Enrolment { number, key: key.to_owned(), by, at: now, revoked: None };
-    state.enrolments.insert(name.clone(), enrolment);
+    let number = state.next_enrolment(name);
+    let (key, invitation) = (key.to_owned(), hash.to_owned());
+    let enrolment = Enrolment { number, key, invitation, by, at: now, revoked: None };
+    if state.enrolments.insert(name.clone(), enrolment).is_some() {
+        state.tokens.retain(|_, token| token.via.as_ref() != Some(name));
+    }
     events.push(Event::NodeEnrolled { name: name.clone(), number, by });
     Ok(())
 }

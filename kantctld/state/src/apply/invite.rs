@@ -24,8 +24,8 @@ pub(super) fn apply(
     {
         return Err(BadRequest::InvitedNodes { most: NODES_MAX }.into());
     }
-    let open = state.invitations.values().filter(|invitation| invitation.until > state.now);
-    if open.count() >= OPEN_MAX {
+    let is_open = |one: &&Invitation| one.until > state.now && one.is_unused();
+    if state.invitations.values().filter(is_open).count() >= OPEN_MAX {
         return Err(InvitationRefusal::TooMany { limit: OPEN_MAX }.into());
     }
     drop_expired(state);

@@ -5,6 +5,7 @@ use super::target;
 use crate::command::Actor;
 use crate::enrolment::{Enrolment, Revoked};
 use crate::event::Event;
+use crate::invitation::Admits;
 use crate::state::State;
 use common::id::NodeName;
 use common::reason::Refusal;
@@ -17,20 +18,34 @@ pub(super) fn apply(
 ) -> Result<(), Refusal> {
     target::operators_only(actor)?;
     let revoked = Revoked { by: actor.uid, at: state.now };
-    let is_known = state.nodes.contains_key(name);
-    match state.enrolments.get_mut(name) {
-        Some(enrolment) => {
-            enrolment.revoked.get_or_insert(revoked);
-        }
-        // Its certificate is older than the state, which was restored from a backup.
-        None if is_known => {
-            let revoked = Some(revoked);
-            let unknown =
-                Enrolment { number: 1, key: String::new(), by: actor.uid, at: state.now, revoked };
-            state.enrolments.insert(name.clone(), unknown);
-        }
-        None => return Err(Refusal::UnknownNode { name: name.clone() }),
+    let is_restored = state.enrolment_floor > 0;
+    let is_known = state.enrolments.contains_key(name) || state.nodes.contains_key(name);
+    if !is_known && !is_restored {
+        return Err(Refusal::UnknownNode { name: name.clone() });
     }
+    // It may have joined after the backup from which the state was restored.
+    let unknown = Enrolment {
+        number: state.next_enrolment(name),
+        key: String::new(),
+        invitation: String::new(),
+        by: actor.uid,
+        at: state.now,
+        revoked: None,
+    };
+    let enrolment = state.enrolments.entry(name.clone()).or_insert(unknown);
+    enrolment.revoked.get_or_insert(revoked);
+    withdraw(state, name);
     events.push(Event::NodeRevoked { name: name.clone(), by: actor.uid });
     Ok(())
+}
+
+/// Removes what a node may have left elsewhere: its place in open invitations, and the tokens that
+/// were made through it.
+fn withdraw(state: &mut State, name: &NodeName) {
+    for invitation in state.invitations.values_mut() {
+        if let Admits::Nodes(names) = &mut invitation.admits {
+            names.remove(name);
+        }
+    }
+    state.tokens.retain(|_, token| token.via.as_ref() != Some(name));
 }

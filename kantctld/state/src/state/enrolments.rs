@@ -14,10 +14,24 @@ impl State {
     pub fn check_certificate(&self, name: &NodeName, number: u32) -> Result<(), Invalid> {
         let Some(enrolment) = self.enrolments.get(name) else { return Ok(()) };
         match enrolment.revoked {
-            _ if number < enrolment.number => Err(Invalid::Superseded(enrolment.number)),
-            Some(revoked) if number == enrolment.number => Err(Invalid::Revoked(revoked)),
-            _ => Ok(()),
+            // Also a later number, which a restored state does not know.
+            Some(revoked) => Err(Invalid::Revoked(revoked)),
+            None if number < enrolment.number => Err(Invalid::Superseded(enrolment.number)),
+            None => Ok(()),
         }
+    }
+
+    /// Makes sure that no number of an enrolment is given a second time. For a state restored from
+    /// a backup, after which nodes may have been enrolled.
+    pub fn skip_enrolments(&mut self, count: u32) {
+        self.enrolment_floor = self.enrolment_floor.saturating_add(count);
+    }
+
+    /// The number of the next enrolment of this node.
+    #[must_use]
+    pub(crate) fn next_enrolment(&self, name: &NodeName) -> u32 {
+        let known = self.enrolments.get(name).map_or(0, |known| known.number);
+        known.max(self.enrolment_floor) + 1
     }
 
     /// Whether a job of this user has a share of the node, or had one that is not free yet.

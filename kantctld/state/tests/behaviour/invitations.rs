@@ -176,3 +176,43 @@ fn only_operators_revoke_and_only_nodes_that_exist() {
     assert!(matches!(house.refused(of_user), Refusal::OperatorsOnly { .. }));
     assert!(matches!(house.refused(revoke("nosuch")), Refusal::UnknownNode { .. }));
 }
+
+#[test]
+fn a_lost_answer_is_repeated_only_for_the_same_invitation() {
+    let mut house = House::new();
+    house.apply(invite_nodes("x", &["g1"]));
+    house.apply(enrol("x", "g1", "k1"));
+    house.apply(invite_nodes("y", &["g2"]));
+    let other = InvitationRefusal::NotForNode { name: node("g1") };
+    assert_eq!(house.refused(enrol("y", "g1", "k1")), Refusal::Invitation(other));
+}
+
+#[test]
+fn a_revoked_node_leaves_no_place_in_an_invitation() {
+    let mut house = House::new();
+    house.apply(invite_nodes("x", &["g1", "g2"]));
+    house.apply(enrol("x", "g1", "k1"));
+    house.apply(revoke("g1"));
+    house.apply(revoke("g2"));
+    let not_invited = InvitationRefusal::NotForNode { name: node("g2") };
+    assert_eq!(house.refused(enrol("x", "g2", "k2")), Refusal::Invitation(not_invited));
+}
+
+#[test]
+fn after_a_restore_no_number_is_given_again_and_a_revocation_covers_unknown_numbers() {
+    let mut house = House::new();
+    house.apply(invite_nodes("x", &["g1"]));
+    house.apply(enrol("x", "g1", "k1"));
+    // Number 2 was enrolled after the backup, and stolen.
+    house.state.skip_enrolments(1_000_000);
+    let name = node("g1");
+    assert_eq!(house.state.check_certificate(&name, 2), Ok(()));
+    house.apply(revoke("g1"));
+    assert!(house.state.check_certificate(&name, 2).is_err());
+    house.apply(invite_nodes("y", &["g1"]));
+    assert_eq!(house.apply(enrol("y", "g1", "k2")), enrolled("g1", 1_000_001));
+    assert!(house.state.check_certificate(&name, 2).is_err());
+    // A node that the backup does not know.
+    house.apply(revoke("g9"));
+    assert!(house.state.check_certificate(&node("g9"), 1).is_err());
+}

@@ -16,7 +16,7 @@ const SHORT: Duration = Duration::from_millis(200);
 /// The deadline of every test.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-const LONG: Limits = Limits { head: PATIENCE, body: PATIENCE, stall: PATIENCE };
+const LONG: Limits = Limits { head: PATIENCE, body: PATIENCE, stall: PATIENCE, keep_alive: true };
 
 async fn soon<F: Future>(future: F) -> F::Output {
     tokio::time::timeout(PATIENCE / 2, future).await.expect("took too long")
@@ -91,7 +91,7 @@ async fn a_connection_that_sends_no_whole_head_is_ended_and_so_is_an_idle_one() 
 async fn an_answer_that_takes_long_to_make_is_waited_for() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("kant.sock");
-    let _ended = served(&path, Limits { head: SHORT, body: SHORT, stall: SHORT });
+    let _ended = served(&path, Limits { head: SHORT, body: SHORT, stall: SHORT, ..LONG });
     let answer = exchange(&path, "GET /slow HTTP/1.1\r\nHost: kant\r\n\r\n").await;
     assert!(answer.ends_with("at last"), "{answer}");
 }
