@@ -82,6 +82,8 @@ fn ended() -> StepPhase {
         exit: ExitStatus { code: 3, signal: None },
         started_at: Some(Time(5)),
         ended_at: Time(9),
+        held: Some(Span(6)),
+        ran: Some(Span(4)),
         usage: Usage { cpu: Span(4), memory_peak: Bytes(5), ..Usage::default() },
         message: Some("why".to_owned()),
         steps: Vec::new(),

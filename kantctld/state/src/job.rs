@@ -89,6 +89,7 @@ pub struct Element {
     pub faults: Option<Box<Faults>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
+    /// When its end was recorded; [`Self::ended_at`] is when it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub done_at: Option<Time>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -143,6 +144,9 @@ pub struct Run {
     pub had: BTreeSet<NodeName>,
     /// The decided end.
     pub end: Option<End>,
+    /// When the last of the nodes that released it had done so, as they measured it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_at: Option<Time>,
     /// The usage of its ended shares: CPU time as a sum, and the highest memory peak of a node.
     pub usage: Usage,
     /// What its ended shares kept from others, each until its node released it.
@@ -215,6 +219,14 @@ impl Element {
         Attempt(self.attempt.0.saturating_add(1))
     }
 
+    /// When it ended, as its nodes measured it: earlier than its end was recorded if their reports
+    /// were late. `None` unless it is Done.
+    #[must_use]
+    pub fn ended_at(&self) -> Option<Time> {
+        let measured = self.run.as_ref().and_then(|run| run.over_at);
+        self.done_at.map(|recorded| measured.unwrap_or(recorded))
+    }
+
     /// Moves the current attempt, which ended at `over_at`, to the earlier ones.
     pub(crate) fn set_aside(&mut self, over_at: Time) {
         let Some(mut run) = self.run.take() else { return };
@@ -277,6 +289,7 @@ impl Run {
             tasks_max: None,
             had: BTreeSet::new(),
             end: None,
+            over_at: None,
             usage: Usage::default(),
             kept: Used::default(),
         }

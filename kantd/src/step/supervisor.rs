@@ -110,6 +110,8 @@ struct Supervisor {
     tasks: Vec<Task>,
     /// The first task that failed.
     failure: Option<(TaskPlace, ExitStatus)>,
+    /// When this supervisor began, by the monotonic clock.
+    begun: Instant,
     /// When the first process was started, by the wall clock and by the monotonic clock.
     started: Option<(Time, Instant)>,
     /// The preparing child, until it is reaped.

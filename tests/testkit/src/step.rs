@@ -74,6 +74,8 @@ pub fn step_end(cause: EndCause, code: u8) -> StepEnd {
         exit: ExitStatus { code, signal: None },
         started_at: Some(Time(1)),
         ended_at: Time(2),
+        held: None,
+        ran: None,
         usage: Usage::default(),
         message: None,
         steps: Vec::new(),

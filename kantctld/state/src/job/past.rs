@@ -19,6 +19,6 @@ pub struct Earlier {
     pub attempt: Attempt,
     /// The attempt, whose end is set.
     pub run: Run,
-    /// When every node had released it.
+    /// When it was recorded that every node had released it.
     pub over_at: Time,
 }

@@ -18,6 +18,7 @@ mod health;
 mod held;
 mod invitations;
 mod lifecycle;
+mod measured_ends;
 mod nodes;
 mod queue_tree;
 mod resizing;

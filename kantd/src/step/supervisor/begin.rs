@@ -26,6 +26,7 @@ use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
+use std::time::Instant;
 
 /// A supervisor that could not start. The step is unchanged.
 #[derive(Debug, thiserror::Error)]
@@ -117,6 +118,7 @@ fn supervise(
         resize_signal: None,
         tasks: Vec::new(),
         failure: None,
+        begun: Instant::now(),
         started: None,
         preparer: None,
         hook: None,

@@ -41,6 +41,9 @@ pub struct Step {
     due: Option<StepChange>,
     time_limit: Option<Span>,
     behaviour: Behaviour,
+    /// When it was launched and when its processes were started, in true time.
+    launched_ms: u64,
+    started_ms: Option<u64>,
 }
 
 impl Step {
@@ -74,6 +77,8 @@ impl Step {
             due: None,
             time_limit: order.time_limit,
             behaviour,
+            launched_ms: around.now_ms,
+            started_ms: None,
             replica,
         })
     }
@@ -84,6 +89,7 @@ impl Step {
             return;
         }
         self.stage = Stage::Running(around.clock);
+        self.started_ms = Some(around.now_ms);
         if !self.has_process {
             return;
         }
@@ -161,8 +167,13 @@ impl Step {
             self.due = Some(change);
             return false;
         }
-        let at = around.clock;
-        let end = |cause, code, since| Stage::Ended(ended(cause, code, since, at));
+        let (at, now_ms) = (around.clock, around.now_ms);
+        let since = |then: u64| Span(now_ms.saturating_sub(then));
+        let held = Some(since(self.launched_ms));
+        let ran = self.started_ms.map(since);
+        let end = |cause, code, since| {
+            Stage::Ended(StepEnd { held, ran, ..ended(cause, code, since, at) })
+        };
         let next = match (&self.stage, change) {
             (Stage::Preparing, StepChange::Prepared) => Stage::Ready,
             (Stage::Running(since) | Stage::Draining(since), StepChange::ReplicaEnds(cause)) => {
@@ -211,6 +222,15 @@ impl Step {
 pub fn ended(cause: EndCause, code: u8, started_at: Option<Time>, ended_at: Time) -> StepEnd {
     let signal = (cause == EndCause::Stopped && started_at.is_some()).then_some(15);
     let exit = ExitStatus { code, signal };
-    let (usage, steps) = (Usage::default(), Vec::new());
-    StepEnd { cause, exit, started_at, ended_at, usage, message: None, steps }
+    StepEnd {
+        cause,
+        exit,
+        started_at,
+        ended_at,
+        held: None,
+        ran: None,
+        usage: Usage::default(),
+        message: None,
+        steps: Vec::new(),
+    }
 }
