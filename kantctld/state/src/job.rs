@@ -219,30 +219,6 @@ impl Element {
         Attempt(self.attempt.0.saturating_add(1))
     }
 
-    /// When it ended, as its nodes measured it: earlier than its end was recorded if their reports
-    /// were late. `None` unless it is Done.
-    #[must_use]
-    pub fn ended_at(&self) -> Option<Time> {
-        let measured = self.run.as_ref().and_then(|run| run.over_at);
-        self.done_at.map(|recorded| measured.unwrap_or(recorded))
-    }
-
-    /// Moves the current attempt, which ended at `over_at`, to the earlier ones.
-    pub(crate) fn set_aside(&mut self, over_at: Time) {
-        let Some(mut run) = self.run.take() else { return };
-        run.shares = Vec::new();
-        let Past(past) = self.earlier.get_or_insert_default().as_mut();
-        if past.len() >= EARLIER_MAX {
-            past.remove(0);
-        }
-        past.push(Earlier { attempt: self.attempt, run: *run, over_at });
-    }
-
-    /// The earlier attempts that are kept, the oldest first.
-    pub fn past(&self) -> impl Iterator<Item = &Earlier> {
-        self.earlier.iter().flat_map(|past| &past.0)
-    }
-
     /// Changes the phase along the table of transitions. Returns false and changes nothing if the
     /// table does not allow it.
     #[must_use]

@@ -8,6 +8,7 @@ mod checkpoint;
 mod decide;
 mod fault;
 mod grow;
+mod late;
 mod measured;
 mod preempt;
 mod resize;
@@ -22,13 +23,13 @@ use crate::state::State;
 use crate::texts;
 use common::id::{AttemptId, JobKey, NodeName, Uid};
 use common::job::state::Change;
-use common::job::{EndCause, ExitStatus, Outcome, Preempted, STEPS_REPORTED_MAX, StepEnd, Usage};
-use common::time::Time;
+use common::job::{EndCause, ExitStatus, Outcome, Preempted, STEPS_REPORTED_MAX, StepEnd};
 use common::wire::node::{StepPhase, StepStatus};
 
 use advance::finish_or_requeue;
 pub(crate) use checkpoint::checkpoint;
 pub(crate) use grow::{grow, keep_off};
+pub(crate) use measured::unreported_end;
 pub(crate) use preempt::preempt;
 pub(crate) use resize::{shrink, yield_some};
 pub use set::components;
@@ -100,7 +101,9 @@ pub(crate) fn share_ended(
     id: AttemptId,
     end: &StepEnd,
 ) {
-    let Some((rank, from)) = share(state, id, node) else { return };
+    let Some((rank, from)) = share(state, id, node) else {
+        return late::settle(state, events, node, id, end);
+    };
     if from.is_over() {
         return;
     }
@@ -266,23 +269,6 @@ fn wait_again(state: &mut State, events: &mut Vec<Event>, key: JobKey, end: Opti
 fn forget_faults(state: &mut State, key: JobKey) {
     if let Some(element) = state.element_mut(key) {
         element.faults = None;
-    }
-}
-
-/// The end of a share that its node did not report, because the node is lost or came back without
-/// it.
-pub(crate) fn unreported_end(cause: EndCause, now: Time, message: Option<String>) -> StepEnd {
-    let (exit, usage) = (ExitStatus::default(), Usage::default());
-    StepEnd {
-        cause,
-        exit,
-        started_at: None,
-        ended_at: now,
-        held: None,
-        ran: None,
-        usage,
-        message,
-        steps: Vec::new(),
     }
 }
 
