@@ -24,6 +24,7 @@ use query::view::Waits;
 use state::{Actor, Command, Event, Target};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Instant;
 use tokio::sync::{Notify, watch};
 
 /// Why a command was not carried out.
@@ -88,6 +89,8 @@ pub struct Core {
     pub routes: watch::Sender<Option<Vec<RouteOrder>>>,
     /// Notified when a replica, or what is wanted of a service, may have changed.
     pub services_changed: Notify,
+    /// When the last confirmation of the leader began. Held while one is under way.
+    led_since: tokio::sync::Mutex<Option<Instant>>,
 }
 
 /// Where the controller records what it did.
@@ -155,6 +158,7 @@ impl Core {
             autoscaler: RwLock::default(),
             routes: watch::channel(None).0,
             services_changed: Notify::new(),
+            led_since: tokio::sync::Mutex::default(),
         })
     }
 
@@ -211,6 +215,22 @@ impl Core {
     pub async fn refresh(&self) -> Result<(), CommandError> {
         // With a single controller there is no other that could have acknowledged anything.
         if self.is_lone() { Ok(()) } else { Ok(self.log.read().await?) }
+    }
+
+    /// Waits until a majority has confirmed, after this call, that this controller leads. Thousands
+    /// of nodes ask together, and one confirmation answers all that waited for the last.
+    ///
+    /// # Errors
+    /// [`CommandError::NotTaken`] if this controller no longer leads.
+    pub async fn confirm_leader(&self) -> Result<(), CommandError> {
+        let asked = Instant::now();
+        let mut led_since = self.led_since.lock().await;
+        if led_since.is_none_or(|since| since < asked) {
+            let begun = Instant::now();
+            self.refresh().await?;
+            *led_since = Some(begun);
+        }
+        Ok(())
     }
 
     /// Whether this controller leads, with settings in force.

@@ -9,6 +9,7 @@ use crate::bootstrap::{self, BootstrapError, OpenedLog};
 use crate::clock::{SteadyClock, wall_clock};
 use crate::core::{Core, Recorders};
 use crate::disk_guard::DiskGuard;
+use crate::fence;
 use crate::history::{self, HistoryOptions};
 use crate::history_catch_up;
 use crate::leader::{self, Limits};
@@ -17,7 +18,7 @@ use crate::membership::{self, LogStage, Membership, MembershipError};
 use crate::peers::{self, Peers};
 use crate::raft::LogError;
 use crate::reload::Reloader;
-use crate::session::{NodeKind, NodeThreads};
+use crate::session::{NodeKind, NodeRules, NodeThreads};
 use crate::settings::{self, ConfigFile, SettingsError};
 use crate::shared_state::SharedState;
 use crate::state_machine::{Outlets, StateMachine};
@@ -271,7 +272,13 @@ async fn listen(
     tracing::info!("listening on {}", config.socket);
     let router = api::router(core.clone(), peers.clone()).layer(Extension(reloader));
     let router = router.layer(Extension(Arc::new(DiskGuard::new(config))));
-    let router = router.layer(Extension(NodeKind::wanted(config.emulated))).layer(Extension(nodes));
+    let kind = NodeKind::wanted(config.emulated);
+    let rules = NodeRules { kind, fence_after: fence::after(config) };
+    match rules.fence_after.is_zero() {
+        true => tracing::warn!("nodes without a leader go on: a job may run twice (no fence)"),
+        false => tracing::info!("nodes without a leader end jobs after {}", rules.fence_after),
+    }
+    let router = router.layer(Extension(rules)).layer(Extension(nodes));
     let mut servers = vec![tokio::spawn(net::serve(local, router.clone(), stopped()))];
     if !config.listen.is_empty() {
         let tls = TlsListener::bind(&config.listen, &peers.identity).await?;

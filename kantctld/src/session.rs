@@ -2,13 +2,16 @@
 //! ends or this controller no longer leads. [`lead::NodeSession`] decides what is sent; this is its
 //! loop. A reconnect restores everything that a session holds.
 
+mod confirmations;
 mod questions;
+mod rules;
 mod services;
 
 use crate::core::{CommandError, Core};
 use crate::raft::ProposeError;
 use crate::session_registry::{SessionInbox, Wakeup};
 use common::id::NodeName;
+use common::time::Span;
 use common::wire::node::{FromNode, Hello, ToNode};
 use lead::{NodeSession, SessionId, session};
 use net::{Channel, ChannelError, ChannelReceiver, ChannelSender};
@@ -18,7 +21,9 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 
+use confirmations::Confirmations;
 use questions::Questions;
+pub use rules::{NodeKind, NodeRules};
 
 /// The longest wait for a node's hello.
 const HELLO_LIMIT: Duration = Duration::from_secs(10);
@@ -49,42 +54,11 @@ impl From<ChannelError> for End {
 #[derive(Debug, Clone)]
 pub struct NodeThreads(pub Handle);
 
-/// The kind of nodes that this controller accepts; a cluster does not mix them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NodeKind {
-    /// Machines that run jobs.
-    Real,
-    /// Nodes of `kantd emulate`.
-    Emulated,
-}
-
-impl NodeKind {
-    #[must_use]
-    pub const fn wanted(emulated: bool) -> Self {
-        if emulated { Self::Emulated } else { Self::Real }
-    }
-
-    /// Checks that the node is of this kind.
-    fn check(self, hello: &Hello) -> Result<(), String> {
-        match (self, hello.inventory.is_emulated()) {
-            (Self::Real, true) => {
-                Err("it is emulated, and this cluster has real nodes: a controller for \
-                emulated nodes needs `emulated = true` in kantctld.toml"
-                    .to_owned())
-            }
-            (Self::Emulated, false) => Err("it is a real node, and this cluster has only \
-                emulated ones: remove `emulated = true` from kantctld.toml to run jobs"
-                .to_owned()),
-            _ => Ok(()),
-        }
-    }
-}
-
 /// Serves one connection of the node named by its certificate.
 pub async fn serve(
     core: Arc<Core>,
     certified: NodeName,
-    kind: NodeKind,
+    rules: NodeRules,
     channel: Channel<ToNode, FromNode>,
 ) {
     let (down, mut up) = channel.split();
@@ -100,7 +74,7 @@ pub async fn serve(
     }
     let name = hello.name.clone();
     let checked = session::check_hello(&core.state.read(), &certified, &hello);
-    if let Err(reason) = checked.and_then(|()| kind.check(&hello)) {
+    if let Err(reason) = checked.and_then(|()| rules.kind.check(&hello)) {
         return refuse(&name, &down, reason).await;
     }
     // Joined before it is registered: from here on an older session of this node sends nothing.
@@ -120,7 +94,9 @@ pub async fn serve(
     let questions = Questions::new(&hello);
     let mut routes = hello.routes.then(|| core.routes.subscribe());
     routes.iter_mut().for_each(watch::Receiver::mark_changed);
-    let mut session = Session { core: core.clone(), id, known, down, questions, routes };
+    let fence_after = rules.fence_after;
+    let mut session =
+        Session { core: core.clone(), id, known, down, questions, routes, fence_after };
     let end = tokio::select! {
         end = session.run(&mut up, inbox) => end,
         end = leadership_lost(&mut leading) => end,
@@ -167,6 +143,7 @@ struct Session {
     questions: Questions,
     /// The services for a router on the node, if it has one.
     routes: Option<services::Routes>,
+    fence_after: Span,
 }
 
 impl Session {
@@ -179,7 +156,7 @@ impl Session {
     }
 
     async fn begin(&mut self) -> Result<(), ChannelError> {
-        let welcome = NodeSession::welcome(&self.core.state.read());
+        let welcome = NodeSession::welcome(&self.core.state.read(), self.fence_after);
         self.down.send(&welcome).await?;
         self.send_desired(true).await
     }
@@ -193,6 +170,7 @@ impl Session {
         let reporter = propose_reports(self.core.clone(), node, self.id, reports_in);
         let mut reporter = std::pin::pin!(reporter);
         let because = |reason: &str| End::Because(reason.to_owned());
+        let mut confirmations = Confirmations::default();
         loop {
             tokio::select! {
                 end = &mut reporter => return end,
@@ -217,6 +195,9 @@ impl Session {
                         | FromNode::ReplicaLoads(_)
                         | FromNode::RouterLoad(_)),
                     )) => services::note(&self.core, self.known.node(), message),
+                    Some(Ok(FromNode::ConfirmLeader { number })) => {
+                        confirmations.answer(&self.core, &self.down, number);
+                    }
                     Some(Ok(FromNode::Hello(_))) => return because("it sent a second hello"),
                     Some(Err(error)) => return error.into(),
                     None => return because("the connection ended"),

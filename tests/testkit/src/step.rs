@@ -43,6 +43,7 @@ pub fn launch_order(id: AttemptId, node: &str) -> LaunchOrder {
         until_deadline: None,
         warning: None,
         kill_grace: Span::from_seconds(10),
+        requeue: true,
         allocation: Allocation::new(vec![share(node, 0, 1, &[])]).unwrap(),
         addresses: vec!["127.0.0.1".to_owned()],
         resized: 0,

@@ -3,6 +3,7 @@
 
 use super::container_processes::ContainerProcesses;
 use super::exit_notice::ExitNotice;
+use super::fence::Fence;
 use super::programs::Programs;
 use super::{DiskSums, EndReason, Freezer, Stage, Supervisor, log};
 use crate::cgroup::{self, CgroupError};
@@ -110,6 +111,7 @@ fn supervise(
         stop: false,
         not_live: None,
         overuse: None,
+        fence: Fence::new(),
         shutting_down: false,
         freezer: Freezer::default(),
         disks_before: DiskSums::default(),
