@@ -30,7 +30,7 @@ async fn a_job_that_may_be_requeued_ends_and_says_why() {
     assert_eq!(end.cause, EndCause::Lost, "{end:?}");
     let message = end.message.unwrap_or_default();
     assert!(message.contains("no contact with a leading controller"), "{message}");
-    assert_eq!(harness.written("out"), "term\n", "it got SIGTERM");
+    assert!(harness.written("out").contains("term"), "it got SIGTERM");
     let (held, ran) = (end.held.unwrap(), end.ran.unwrap());
     assert!(ran <= held && held < Span::from_seconds(10), "{held:?} {ran:?}");
 }
