@@ -1,7 +1,7 @@
 //! Nodes, queues, status, and what all verbs have in common: configuration, sockets, exit codes,
 //! broken pipes, full disks and invalid answers.
 
-use crate::support::{TestController, completed, finish, jobs, json, refusal};
+use crate::support::{TestController, completed, finish, jobs, json, refusal, refused_as};
 use serde_json::{Value, json as value};
 use std::process::Stdio;
 
@@ -176,6 +176,18 @@ async fn an_unreachable_controller_is_exit_code_3() {
     // status asks whether a controller runs, so it does not wait for one.
     controller.kantctl(&["status"]).await.refused(3, &["failed to reach the controller", "hint: "]);
     controller.kantctl(&["cancel", "--retry", "0s", "1", "2"]).await.refused(3, &["kant.sock"]);
+}
+
+#[tokio::test]
+async fn a_socket_whose_controller_has_no_leader_is_passed_over() {
+    let no_leader = || refused_as("no-leader", 503, "no controller leads");
+    let (cut_off, controller) = (TestController::answering(move |_, _| no_leader()), cluster());
+    let sockets = format!("sockets = [{:?}, {:?}]\n", cut_off.socket(), controller.socket());
+    let path = controller.file("two.toml", &sockets);
+    let mut command = controller.command(&["queues", "--retry", "0s"]);
+    command.env_remove("KANT_SOCKET").env("KANT_CONFIG", path);
+    finish(command.spawn().unwrap()).await.good();
+    assert_eq!((cut_off.requests().len(), controller.requests().len()), (1, 1));
 }
 
 #[tokio::test]

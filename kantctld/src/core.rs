@@ -1,6 +1,8 @@
 //! The parts of the controller that all modules share: state, log, sessions with nodes, and the
 //! outcome of the last round.
 
+mod command_error;
+
 use crate::access::Access;
 use crate::admission_limits::AdmissionLimits;
 use crate::audit::Audit;
@@ -14,8 +16,8 @@ use crate::session_registry::SessionRegistry;
 use crate::shared_state::SharedState;
 use crate::state_machine::StateMachine;
 use crate::token_uses::TokenUses;
+pub use command_error::CommandError;
 use common::id::{ControllerId, IdError, JobKey, LogIndex, Uid};
-use common::reason::Refusal;
 use common::sync::{Mutex, RwLock};
 use common::time::Time;
 use common::wire::node::RouteOrder;
@@ -26,18 +28,8 @@ use query::view::Waits;
 use state::{Actor, Command, Event, Target};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Instant;
 use tokio::sync::{Notify, watch};
-
-/// Why a command was not carried out.
-#[derive(Debug, thiserror::Error)]
-pub enum CommandError {
-    /// The log did not accept it.
-    #[error(transparent)]
-    NotTaken(#[from] ProposeError),
-    /// The state refused it.
-    #[error(transparent)]
-    Refused(#[from] Refusal),
-}
 
 /// The current leader, as far as this controller knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,6 +86,8 @@ pub struct Core {
     pub routes: watch::Sender<Option<Vec<RouteOrder>>>,
     /// Notified when a replica, or what is wanted of a service, may have changed.
     pub services_changed: Notify,
+    /// When the last confirmation of the leader began. Held while one is under way.
+    led_since: tokio::sync::Mutex<Option<Instant>>,
 }
 
 /// Where the controller records what it did.
@@ -163,6 +157,7 @@ impl Core {
             autoscaler: RwLock::default(),
             routes: watch::channel(None).0,
             services_changed: Notify::new(),
+            led_since: tokio::sync::Mutex::default(),
         })
     }
 
@@ -219,6 +214,22 @@ impl Core {
     pub async fn refresh(&self) -> Result<(), CommandError> {
         // With a single controller there is no other that could have acknowledged anything.
         if self.is_lone() { Ok(()) } else { Ok(self.log.read().await?) }
+    }
+
+    /// Waits until a majority has confirmed, after this call, that this controller leads. Thousands
+    /// of nodes ask together, and one confirmation answers all that waited for the last.
+    ///
+    /// # Errors
+    /// [`CommandError::NotTaken`] if this controller no longer leads.
+    pub async fn confirm_leader(&self) -> Result<(), CommandError> {
+        let asked = Instant::now();
+        let mut led_since = self.led_since.lock().await;
+        if led_since.is_none_or(|since| since < asked) {
+            let begun = Instant::now();
+            self.refresh().await?;
+            *led_since = Some(begun);
+        }
+        Ok(())
     }
 
     /// Whether this controller leads, with settings in force.

@@ -5,6 +5,7 @@
 pub mod backup;
 pub mod clock;
 pub mod disk_guard;
+pub mod fence;
 pub mod files;
 pub mod host_names;
 pub mod memory;

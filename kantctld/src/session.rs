@@ -3,13 +3,17 @@
 //! loop. A reconnect restores everything that a session holds.
 
 mod certified;
+mod closing;
+mod confirmations;
 mod questions;
+mod rules;
 mod services;
 
 use crate::core::{CommandError, Core};
 use crate::raft::ProposeError;
 use crate::session_registry::{SessionInbox, Wakeup};
 use common::id::NodeName;
+use common::time::Span;
 use common::wire::node::{FromNode, Hello, ToNode};
 use lead::{NodeSession, SessionId, session};
 use net::{Channel, ChannelError, ChannelReceiver, ChannelSender};
@@ -19,8 +23,11 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 
-pub use certified::{Certified, NodeKind};
+pub use certified::Certified;
+use closing::{redirect, refuse};
+use confirmations::Confirmations;
 use questions::Questions;
+pub use rules::{NodeKind, NodeRules};
 
 /// The longest wait for a node's hello.
 const HELLO_LIMIT: Duration = Duration::from_secs(10);
@@ -55,7 +62,7 @@ pub struct NodeThreads(pub Handle);
 pub async fn serve(
     core: Arc<Core>,
     certified: Certified,
-    kind: NodeKind,
+    rules: NodeRules,
     channel: Channel<ToNode, FromNode>,
 ) {
     let (down, mut up) = channel.split();
@@ -71,7 +78,7 @@ pub async fn serve(
     }
     let name = hello.name.clone();
     let checked = session::check_hello(&core.state.read(), &certified.name, &hello);
-    if let Err(reason) = checked.and_then(|()| kind.check(&hello)) {
+    if let Err(reason) = checked.and_then(|()| rules.kind.check(&hello)) {
         return refuse(&name, &down, reason).await;
     }
     // Joined before it is registered: from here on an older session of this node sends nothing.
@@ -97,8 +104,16 @@ pub async fn serve(
     let questions = Questions::new(&hello);
     let mut routes = hello.routes.then(|| core.routes.subscribe());
     routes.iter_mut().for_each(watch::Receiver::mark_changed);
-    let enrolment = certified.enrolment;
-    let mut session = Session { core: core.clone(), id, enrolment, known, down, questions, routes };
+    let mut session = Session {
+        core: core.clone(),
+        id,
+        enrolment: certified.enrolment,
+        known,
+        down,
+        questions,
+        routes,
+        fence_after: rules.fence_after,
+    };
     let end = tokio::select! {
         end = session.run(&mut up, inbox) => end,
         end = leadership_lost(&mut leading) => end,
@@ -111,19 +126,6 @@ async fn leadership_lost(leading: &mut watch::Receiver<bool>) -> End {
     // An error means that the log ended.
     let _ = leading.changed().await;
     End::NotLeader
-}
-
-async fn refuse(name: &NodeName, down: &Down, reason: String) {
-    tracing::warn!("node {name} refused: {reason}");
-    let _ = down.send(&ToNode::Refused { reason: reason.clone() }).await;
-    down.close(&reason).await;
-}
-
-/// Redirects a node to the leader, if it is known.
-async fn redirect(core: &Core, down: &Down) {
-    let leader = core.leader().map(|leader| leader.address);
-    let _ = down.send(&ToNode::NotLeader { leader }).await;
-    down.close("this controller does not lead").await;
 }
 
 async fn register(core: &Core, hello: &Hello) -> Result<(), End> {
@@ -147,6 +149,7 @@ struct Session {
     questions: Questions,
     /// The services for a router on the node, if it has one.
     routes: Option<services::Routes>,
+    fence_after: Span,
 }
 
 impl Session {
@@ -159,7 +162,7 @@ impl Session {
     }
 
     async fn begin(&mut self) -> Result<(), ChannelError> {
-        let welcome = NodeSession::welcome(&self.core.state.read());
+        let welcome = NodeSession::welcome(&self.core.state.read(), self.fence_after);
         self.down.send(&welcome).await?;
         self.send_desired(true).await
     }
@@ -173,6 +176,7 @@ impl Session {
         let reporter = propose_reports(self.core.clone(), node, self.id, reports_in);
         let mut reporter = std::pin::pin!(reporter);
         let because = |reason: &str| End::Because(reason.to_owned());
+        let mut confirmations = Confirmations::default();
         loop {
             tokio::select! {
                 end = &mut reporter => return end,
@@ -197,6 +201,9 @@ impl Session {
                         | FromNode::ReplicaLoads(_)
                         | FromNode::RouterLoad(_)),
                     )) => services::note(&self.core, self.known.node(), message),
+                    Some(Ok(FromNode::ConfirmLeader { number })) => {
+                        confirmations.answer(&self.core, &self.down, number);
+                    }
                     Some(Ok(FromNode::Hello(_))) => return because("it sent a second hello"),
                     Some(Err(error)) => return error.into(),
                     None => return because("the connection ended"),

@@ -6,6 +6,7 @@ mod file;
 pub use changes::{changes, needing_restart};
 pub use file::{ConfigFile, FileError};
 
+use crate::fence;
 use crate::host_names::HostNames;
 use crate::mail::Mailer;
 use common::config::policy::{
@@ -57,6 +58,12 @@ pub enum SettingsError {
     AuditLog(String),
     #[error("failed to use `{key}`: it is 0, so {why}; set 1 or more")]
     Zero { key: &'static str, why: &'static str },
+    #[error(
+        "failed to use `fence_after_seconds`: with {fence} a node that is cut off may still end \
+         its jobs when they start elsewhere; set it to {fence_max} or less (0: nodes never end \
+         jobs, and a job may run twice), or set `node_lost_after_seconds` to {lost_min} or more"
+    )]
+    Fence { fence: u64, fence_max: u64, lost_min: u64 },
     /// Neither a level nor a target.
     #[error(
         "failed to use the log filter `{text}`: `{word}` is neither a level (error, warn, info, \
@@ -133,7 +140,20 @@ pub fn check(config: &ControllerConfig) -> Result<(), SettingsError> {
             return Err(SettingsError::Zero { key, why });
         }
     }
+    check_fence(config)?;
     log_filter(&config.log).map(drop)
+}
+
+/// Checks that the jobs of a node without a leader have ended when the node is lost.
+fn check_fence(config: &ControllerConfig) -> Result<(), SettingsError> {
+    let fence_max = fence::at_most(config);
+    match config.fence_after_seconds {
+        Some(fence) if fence > fence_max => {
+            let lost_min = fence::lost_after_at_least(fence, config);
+            Err(SettingsError::Fence { fence, fence_max, lost_min })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Likely mistakes, as far as the file alone shows them. At a reload, a running controller also

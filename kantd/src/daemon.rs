@@ -18,7 +18,7 @@ use crate::routes::{self, RouterChannels};
 use crate::runner::Executor;
 use crate::session::{NodeInfo, SessionTiming};
 use crate::spool::{Spool, SpoolError};
-use crate::step::{StartLimits, StepRules, Steps, StepsError, StepsSettings};
+use crate::step::{LeaderContact, StartLimits, StepRules, Steps, StepsError, StepsSettings};
 use common::gpu::Gpu;
 use common::id::{AttemptId, NodeName};
 use common::node::Inventory;
@@ -120,6 +120,7 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
         timing: SessionTiming::default(),
         health,
         steps: Some(steps.clone()),
+        leader_contact: Some(LeaderContact::new(&settings.spool)),
         replicas,
         replica_loads,
         load,
@@ -184,6 +185,7 @@ fn step_rules(settings: &Settings, private_dirs: Vec<PathBuf>, containers: Offer
         hook_limit: settings.hook_limit,
         kantctl: settings.kantctl.clone().or_else(find_kantctl),
         socket: settings.socket.clone(),
+        leader_contact: Some(LeaderContact::path(&settings.spool)),
     }
 }
 

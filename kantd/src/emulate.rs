@@ -184,6 +184,7 @@ impl Node {
             // An emulated node is always healthy.
             health: watch::channel(Some(Vec::new())).1,
             steps: None,
+            leader_contact: None,
             replicas: watch::channel(BTreeMap::new()).1,
             replica_loads: watch::channel(BTreeMap::new()).1,
             load: watch::channel(None).1,

@@ -8,7 +8,7 @@ use crate::output::OutputReader;
 use crate::probes::{Prober, ReplicaLoads, ReplicaStatuses};
 use crate::runner::{Executor, Runner, RunnerMessage};
 use crate::session::{NodeInfo, Session, SessionTiming};
-use crate::step::Steps;
+use crate::step::{LeaderContact, Steps};
 use common::service::load::RouterLoad;
 use common::wire::node::{RouteOrder, StepStatus};
 use net::{Endpoint, LocalListener};
@@ -31,6 +31,8 @@ pub struct NodeRuntime {
     pub health: Findings,
     /// Steps in which programs can be started, if there are any.
     pub steps: Option<Steps>,
+    /// Where supervisors read when a leader was last confirmed, if there are any.
+    pub leader_contact: Option<LeaderContact>,
     /// The state of the replicas of services.
     pub replicas: watch::Receiver<ReplicaStatuses>,
     /// What is measured of them.
@@ -84,6 +86,7 @@ impl NodeRuntime {
         let output = OutputReader::new(self.allow_root, observed.clone())
             .emulated(self.info.inventory.is_emulated());
         let Self { controllers, info, timing, health, steps, load, routes, .. } = self;
+        let leader_contact = self.leader_contact;
         let (replicas, replica_loads) = (self.replicas, self.replica_loads);
         Session {
             controllers,
@@ -94,6 +97,7 @@ impl NodeRuntime {
             messages,
             output,
             steps,
+            leader_contact,
             replicas,
             replica_loads,
             load,

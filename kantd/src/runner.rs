@@ -181,6 +181,8 @@ fn declined(reason: DeclineReason) -> StepPhase {
         exit: ExitStatus::default(),
         started_at: None,
         ended_at: clock::now(),
+        held: None,
+        ran: None,
         usage: Usage::default(),
         message: Some(reason.to_string()),
         steps: Vec::new(),

@@ -2,19 +2,22 @@
 //! steps, then every change, and passes messages on to the runner. A lost connection affects no
 //! job.
 
+mod confirmation;
 mod reports;
 mod rotation;
 
+use crate::clock;
 use crate::health::Findings;
 use crate::output::OutputReader;
 use crate::probes::{ReplicaLoads, ReplicaStatuses};
 use crate::runner::RunnerMessage;
-use crate::step::{Steps, expire_leases};
+use crate::step::{LeaderContact, Steps, expire_leases};
 use common::causes::with_causes;
 use common::id::NodeName;
 use common::node::Inventory;
 use common::service::load::RouterLoad;
 use common::wire::node::{FromNode, Hello, NODE_PATH, NODE_PROTOCOL, RouteOrder, ToNode};
+use confirmation::Confirmations;
 use net::{
     Channel, ChannelError, ChannelReceiver, ChannelSender, ClientError, Endpoint, Keepalive,
     connect_channel,
@@ -82,6 +85,8 @@ pub struct Session {
     pub output: OutputReader,
     /// Steps in which programs can be started, if there are any.
     pub steps: Option<Steps>,
+    /// Where supervisors read when a leader was last confirmed, if there are any.
+    pub leader_contact: Option<LeaderContact>,
     /// The state of the replicas of services.
     pub replicas: watch::Receiver<ReplicaStatuses>,
     /// What is measured of them.
@@ -142,21 +147,25 @@ impl Session {
     /// One session from the connection to its end.
     async fn run_session(&mut self, controller: &Endpoint) -> SessionError {
         match self.connect(controller).await {
-            Ok((channel, reported)) => self.exchange(channel, reported).await,
+            Ok((channel, reported, confirmations)) => {
+                self.exchange(channel, reported, confirmations).await
+            }
             Err(error) => error,
         }
     }
 
     /// Connects, sends a Hello, and waits for the Welcome. Also returns the phases that the
-    /// controller now knows.
+    /// controller now knows. The controller has the node's registration on a majority of disks, so
+    /// the Welcome confirms that it leads.
     async fn connect(
         &mut self,
         endpoint: &Endpoint,
-    ) -> Result<(Channel<FromNode, ToNode>, Observed), SessionError> {
+    ) -> Result<(Channel<FromNode, ToNode>, Observed, Confirmations), SessionError> {
         let mut channel = connect_channel(endpoint, NODE_PATH, self.timing.keepalive)
             .await
             .map_err(SessionError::Unreached)?;
         let reported = self.observed.borrow_and_update().clone();
+        let asked_at = clock::uptime();
         let hello = FromNode::Hello(Box::new(self.hello(&reported)));
         channel.send(&hello).await.map_err(|error| SessionError::Over(Some(error)))?;
         let limit = self.timing.welcome_limit;
@@ -166,10 +175,11 @@ impl Session {
             Ok(Some(Err(error))) => Err(SessionError::Over(Some(error))),
             Ok(Some(Ok(ToNode::Refused { reason }))) => Err(SessionError::Refused(reason)),
             Ok(Some(Ok(ToNode::NotLeader { leader }))) => Err(SessionError::NotLeader(leader)),
-            Ok(Some(Ok(ToNode::Welcome { protocol, cluster }))) => {
+            Ok(Some(Ok(ToNode::Welcome { protocol, cluster, fence }))) => {
                 self.session_controller.send_replace(Some(endpoint.clone()));
                 tracing::info!(cluster, protocol, "welcomed by {endpoint}");
-                Ok((channel, reported))
+                let contact = self.leader_contact.clone();
+                Ok((channel, reported, Confirmations::new(contact, fence, asked_at)))
             }
             Ok(Some(Ok(_))) => Err(SessionError::NotAWelcome),
         }
@@ -194,6 +204,7 @@ impl Session {
         &self,
         channel: Channel<FromNode, ToNode>,
         reported: Observed,
+        confirmations: Confirmations,
     ) -> SessionError {
         let (sender, receiver) = channel.split();
         tokio::select! {
@@ -202,7 +213,8 @@ impl Session {
             error = report_load(self.load.clone(), sender.clone()) => error,
             error = report_replicas(self.replicas.clone(), sender.clone()) => error,
             error = report_replica_loads(self.replica_loads.clone(), sender.clone()) => error,
-            error = self.listen(receiver, sender) => error,
+            error = self.listen(receiver, sender.clone(), &confirmations) => error,
+            error = confirmations.ask(sender) => error,
             never = expire_leases(self.steps.as_ref()) => match never {},
         }
     }
@@ -211,6 +223,7 @@ impl Session {
         &self,
         mut receiver: ChannelReceiver<ToNode>,
         sender: ChannelSender<FromNode>,
+        confirmations: &Confirmations,
     ) -> SessionError {
         // Dropped with the session, and all pending requests with it.
         let mut requests = JoinSet::new();
@@ -234,6 +247,7 @@ impl Session {
                 Ok(ToNode::Refused { reason }) => return SessionError::Refused(reason),
                 Ok(ToNode::NotLeader { leader }) => return SessionError::NotLeader(leader),
                 Ok(ToNode::Welcome { .. }) => {}
+                Ok(ToNode::LeaderConfirmed { number }) => confirmations.confirmed(number),
                 Ok(ToNode::Routes(routes)) => {
                     self.routes.iter().for_each(|sender| drop(sender.send_replace(routes.clone())));
                 }

@@ -10,6 +10,7 @@ mod dir;
 mod driver;
 mod environment;
 mod fd_passing;
+mod fence;
 mod files;
 mod gpu_tally;
 mod handle;
@@ -39,6 +40,7 @@ mod supervisor;
 mod task;
 
 pub(crate) use dir::{StepDir, steps_dir};
+pub use fence::LeaderContact;
 pub(crate) use gpu_tally::GpuTally;
 pub use handle::{StartLimits, StepChanges, Steps, StepsError, StepsSettings};
 pub(crate) use hook::failure_file as hook_failure_file;

@@ -21,6 +21,7 @@ mod session;
 mod step_container;
 mod step_disk;
 mod step_failure;
+mod step_fence;
 mod step_hooks;
 mod step_limits;
 mod step_outlive;

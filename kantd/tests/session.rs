@@ -29,6 +29,7 @@ fn node(
         timing: short_timing(),
         health: tokio::sync::watch::channel(None).1,
         steps: None,
+        leader_contact: None,
         replicas: tokio::sync::watch::channel(std::collections::BTreeMap::new()).1,
         replica_loads: tokio::sync::watch::channel(std::collections::BTreeMap::new()).1,
         load: tokio::sync::watch::channel(None).1,

@@ -80,6 +80,13 @@ config_table! {
         /// A node that has been silent for this long is lost. Its jobs are requeued, or end as
         /// NODE_FAIL if they were submitted with --no-requeue.
         node_lost_after_seconds: u64 = 300,
+        /// A node that has been without contact to a leading controller for this long ends its
+        /// jobs, so that no job runs twice when the node is lost. Jobs submitted with --no-requeue
+        /// run on. It must be shorter than `node_lost_after_seconds`, `kill_grace_seconds` and 10
+        /// seconds for the clean-up taken off; this is also the default, or 0 if less than 10
+        /// seconds would be left. 0: nodes never do this, and jobs survive any outage of the
+        /// controllers. Use the same value on all controllers.
+        fence_after_seconds: Option<u64> = None,
         /// Time between SIGTERM and SIGKILL when a job is cancelled or reaches its time limit.
         kill_grace_seconds: u64 = 30,
         /// The longest time between two scheduling rounds. A round also runs after each change.

@@ -171,6 +171,13 @@ pub struct StepEnd {
     pub started_at: Option<Time>,
     /// The time when the node had cleaned up.
     pub ended_at: Time,
+    /// How long it was on the node, from its launch to `ended_at`, by a clock that cannot be set.
+    /// `None` if the node could not measure it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Span>,
+    /// The same since the start of its first process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ran: Option<Span>,
     #[serde(default)]
     pub usage: Usage,
     /// For users: why a launch failed, or which limit was exceeded.

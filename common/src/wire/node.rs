@@ -2,6 +2,7 @@
 //! connect both sides send their complete state. Every message about a step names its attempt.
 
 mod attach;
+mod fence;
 mod output;
 mod resized;
 mod route;
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub use attach::{Octets, StepHeard, StepInput, StepPiece, StepSaid, StepSpeech, StepStreams};
+pub use fence::FenceTerms;
 pub use output::{OutputChunk, OutputStream, ReadOutput};
 pub use resized::Resized;
 pub use route::{EndpointOrder, RouteOrder};
@@ -59,6 +61,8 @@ pub enum FromNode {
     ReplicaLoads(Vec<ReplicaLoad>),
     /// Replicas of services with a new state: all of them after every connect, then changes.
     Replicas(Vec<ReplicaStatus>),
+    /// Asks whether the controller leads. Only to one with `fence` in its Welcome.
+    ConfirmLeader { number: u64 },
 }
 
 /// A node's name, inventory and steps, complete on every connect.
@@ -119,6 +123,9 @@ pub enum ToNode {
         /// [`NODE_PROTOCOL`] of the controller.
         protocol: u32,
         cluster: String,
+        /// It confirms that it leads, on these terms.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fence: Option<FenceTerms>,
     },
     /// Answers a refused Hello; then the connection ends.
     Refused {
@@ -147,6 +154,9 @@ pub enum ToNode {
     FeedTask(FeedTask),
     /// Signals a job's processes.
     SignalJob(SignalJob),
+    /// Answers [`FromNode::ConfirmLeader`]: this controller led, as a majority confirmed after it
+    /// received that request.
+    LeaderConfirmed { number: u64 },
     /// The services that a router on this node serves. Only to a node with `routes` in its Hello.
     Routes(Vec<RouteOrder>),
 }
@@ -243,6 +253,9 @@ pub struct LaunchOrder {
     pub warning: Option<Warning>,
     /// The time between SIGTERM and SIGKILL.
     pub kill_grace: Span,
+    /// It may be started again elsewhere when its node is lost.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub requeue: bool,
     /// The whole allocation; the node's position in it is its rank.
     pub allocation: Allocation,
     /// In the allocation's order.

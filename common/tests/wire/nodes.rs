@@ -15,11 +15,11 @@ use common::resource::{Allocation, Share};
 use common::time::{Span, Time};
 use common::unit::{Bytes, Tasks};
 use common::wire::node::{
-    ArrayFacts, AskSteps, DesiredStep, DesiredUpdate, FeedTask, FromNode, Hello, LaunchOrder,
-    Manner, NODE_PROTOCOL, Octets, OutputChunk, ReadOutput, SignalTask, StartTask, StepAnswer,
-    StepAsk, StepGpus, StepHeard, StepInput, StepMark, StepNews, StepPhase, StepPiece, StepSaid,
-    StepShare, StepSpeech, StepStatus, StepStreams, StepView, StepWish, TaskNews, TaskState,
-    ToNode, Want, WatchTask,
+    ArrayFacts, AskSteps, DesiredStep, DesiredUpdate, FeedTask, FenceTerms, FromNode, Hello,
+    LaunchOrder, Manner, NODE_PROTOCOL, Octets, OutputChunk, ReadOutput, SignalTask, StartTask,
+    StepAnswer, StepAsk, StepGpus, StepHeard, StepInput, StepMark, StepNews, StepPhase, StepPiece,
+    StepSaid, StepShare, StepSpeech, StepStatus, StepStreams, StepView, StepWish, TaskNews,
+    TaskState, ToNode, Want, WatchTask,
 };
 use std::collections::BTreeMap;
 
@@ -82,6 +82,8 @@ fn ended() -> StepPhase {
         exit: ExitStatus { code: 3, signal: None },
         started_at: Some(Time(5)),
         ended_at: Time(9),
+        held: None,
+        ran: None,
         usage: Usage { cpu: Span(4), memory_peak: Bytes(5), ..Usage::default() },
         message: Some("why".to_owned()),
         steps: Vec::new(),
@@ -113,6 +115,7 @@ fn order() -> LaunchOrder {
         until_deadline: None,
         warning: None,
         kill_grace: Span::from_seconds(30),
+        requeue: false,
         allocation: allocation(),
         addresses: vec![text("10.0.0.1")],
         resized: 0,
@@ -246,7 +249,7 @@ fn messages_to_nodes_match_the_golden_files() {
         order,
     };
     let messages = vec![
-        ToNode::Welcome { protocol: NODE_PROTOCOL, cluster: "alpha".to_owned() },
+        ToNode::Welcome { protocol: NODE_PROTOCOL, cluster: "alpha".to_owned(), fence: None },
         ToNode::Refused { reason: "another protocol".to_owned() },
         ToNode::NotLeader { leader: Some("ctl2:7600".to_owned()) },
         ToNode::Desired(DesiredUpdate {
@@ -334,4 +337,34 @@ fn streams_of_steps_match_the_golden_files() {
     let said = StepSaid { pieces: vec![piece], is_over: true, exit };
     let said = vec![answered(1, StepAnswer::Heard(heard)), answered(2, StepAnswer::Said(said))];
     check(&Form::PACKED, "streams-from-node.msgpack", &said);
+}
+
+#[test]
+fn what_nodes_measure_and_how_they_are_fenced_match_the_golden_files() {
+    let StepPhase::Ended(end) = ended() else { unreachable!("it has ended") };
+    let (held, ran) = (Some(Span(6)), Some(Span(4)));
+    let phase = StepPhase::Ended(Box::new(StepEnd { held, ran, ..*end }));
+    let messages = vec![
+        FromNode::Report(vec![StepStatus { id: id(), phase }]),
+        FromNode::ConfirmLeader { number: 7 },
+    ];
+    check(&Form::PACKED, "fence-from-node.msgpack", &messages);
+    let seconds = Span::from_seconds;
+    let (after, kill_within, ask_every) = (seconds(260), seconds(30), seconds(1));
+    let terms = FenceTerms { after, kill_within, ask_every };
+    let (protocol, cluster) = (NODE_PROTOCOL, "alpha".to_owned());
+    let step = DesiredStep {
+        id: id(),
+        want: Want::Run,
+        suspended: false,
+        time_limit: None,
+        resized: None,
+        order: Some(Box::new(LaunchOrder { requeue: true, ..order() })),
+    };
+    let messages = vec![
+        ToNode::Welcome { protocol, cluster, fence: Some(terms) },
+        ToNode::LeaderConfirmed { number: 7 },
+        ToNode::Desired(DesiredUpdate { full: true, steps: vec![step], gone: Vec::new() }),
+    ];
+    check(&Form::PACKED, "fence-to-node.msgpack", &messages);
 }

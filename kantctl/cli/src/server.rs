@@ -1,5 +1,5 @@
-//! Client of the controller: sends a request to the first socket that accepts connections, and
-//! retries for a while where a repeated request does no harm.
+//! Client of the controller: sends a request to the first socket that accepts connections and knows
+//! a leader, and retries for a while where a repeated request does no harm.
 
 mod exchange;
 mod path;
@@ -235,20 +235,22 @@ impl Server {
         }
     }
 
-    /// Sends the request to the first socket that accepts connections.
+    /// Sends the request to the first socket that accepts connections and knows a leader.
     async fn request_once<A>(
         &self,
         send: &impl AsyncFn(&Client) -> Result<A, ClientError>,
     ) -> Result<A, NoAnswer> {
-        let mut unreached = Vec::new();
+        let (mut unreached, mut failed) = (Vec::new(), None);
         for client in &self.clients {
             match send(client).await {
                 Ok(answer) => return Ok(answer),
                 Err(error) if error.is_unreachable() => unreached.push(error),
+                // A controller that is cut off from the others says so; another may not be.
+                Err(error) if is_not_executed(&error) => failed = failed.or(Some(error)),
                 Err(error) => return Err(NoAnswer::Failed(error)),
             }
         }
-        Err(NoAnswer::Unreached(unreached))
+        Err(failed.map_or(NoAnswer::Unreached(unreached), NoAnswer::Failed))
     }
 }
 

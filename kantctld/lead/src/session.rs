@@ -7,13 +7,20 @@ use common::node::Contact;
 use common::reason::Refusal;
 use common::time::Span;
 use common::wire::node::{
-    DesiredStep, DesiredUpdate, Hello, LaunchOrder, NODE_PROTOCOL, StepStatus, ToNode, Want,
+    DesiredStep, DesiredUpdate, FenceTerms, Hello, LaunchOrder, NODE_PROTOCOL, StepStatus, ToNode,
+    Want,
 };
 use state::{Command, State};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The approximate size of a message with launch orders.
 pub const ORDERS_BYTES: usize = 8 << 20;
+
+/// How often a node asks whether the controller leads, in a cluster of a few thousand nodes.
+const ASK_EVERY_MIN: Span = Span::from_seconds(1);
+
+/// In a larger one, all nodes together ask this often in a millisecond.
+const ASKS_PER_MS_MAX: u64 = 4;
 
 /// Checks whether a node may start a session. `certified` is the name in its certificate.
 ///
@@ -96,11 +103,18 @@ impl NodeSession {
         &self.node
     }
 
-    /// The first message, which a full comparison follows.
+    /// The first message, which a full comparison follows. The node ends its jobs after this time
+    /// without a leader; zero means never.
     #[must_use]
-    pub fn welcome(state: &State) -> ToNode {
-        let cluster = state.settings().map(|settings| settings.cluster.clone()).unwrap_or_default();
-        ToNode::Welcome { protocol: NODE_PROTOCOL, cluster }
+    pub fn welcome(state: &State, fence_after: Span) -> ToNode {
+        let settings = state.settings();
+        let cluster = settings.map(|settings| settings.cluster.clone()).unwrap_or_default();
+        let terms = FenceTerms {
+            after: fence_after,
+            kill_within: settings.map_or(Span(0), |settings| settings.kill_grace),
+            ask_every: ASK_EVERY_MIN.max(Span(state.nodes().count() as u64 / ASKS_PER_MS_MAX)),
+        };
+        ToNode::Welcome { protocol: NODE_PROTOCOL, cluster, fence: Some(terms) }
     }
 
     /// Requests a comparison with the desired state; `full` sends all steps instead of the

@@ -139,7 +139,7 @@ pub(crate) fn view_apart(
         array_limit: record.spec.ask.array.as_ref().and_then(|array| array.limit()),
         submitted_at: record.submitted_at,
         started_at: run.and_then(|run| run.running_at),
-        ended_at: element.done_at,
+        ended_at: element.ended_at(),
         suspended_at: run.and_then(|run| run.suspended_at),
         suspended: run.map_or(Span(0), |run| run.suspended),
         checkpoint_at: run.and_then(|run| run.saved_at),

@@ -45,6 +45,7 @@ struct Step {
     is_ready: bool,
     behaviour: Behaviour,
     want: Want,
+    launched_at: Time,
     stage: Stage,
 }
 
@@ -172,6 +173,7 @@ impl Step {
             is_ready: false,
             behaviour,
             want,
+            launched_at: now,
             stage: Stage::Preparing(now + PREPARE),
         }
     }
@@ -196,7 +198,7 @@ impl Step {
                 self.stage = Stage::Stopping(Some(*since), now + drain + STOP);
             }
             (Stage::Preparing(_) | Stage::Ready, Want::Stop) => {
-                self.stage = Stage::Ended(end(EndCause::Stopped, 0, None, now));
+                self.stage = Stage::Ended(self.end(EndCause::Stopped, 0, None, now));
             }
             _ => {}
         }
@@ -237,38 +239,40 @@ impl Step {
         match self.stage {
             Stage::Preparing(at) if at <= now && fails => {
                 let message = format!("{node}: the directory of the job is not there");
-                let failed = end(EndCause::LaunchFailed, 0, None, at);
+                let failed = self.end(EndCause::LaunchFailed, 0, None, at);
                 self.stage = Stage::Ended(StepEnd { message: Some(message), ..failed });
             }
             Stage::Preparing(at) if at <= now && is_sick => {
                 let message = format!("{node}: the spool is full");
-                let failed = end(EndCause::NodeFault, 0, None, at);
+                let failed = self.end(EndCause::NodeFault, 0, None, at);
                 self.stage = Stage::Ended(StepEnd { message: Some(message), ..failed });
             }
             Stage::Preparing(at) if at <= now => self.stage = Stage::Ready,
             Stage::Running(since, Some((at, cause))) if at <= now => {
                 let code = if cause == EndCause::Exited { self.behaviour.exit_code } else { 0 };
-                self.stage = Stage::Ended(end(cause, code, Some(since), at));
+                self.stage = Stage::Ended(self.end(cause, code, Some(since), at));
             }
             Stage::Stopping(since, at) if at <= now => {
-                self.stage = Stage::Ended(end(EndCause::Stopped, 0, since, at));
+                self.stage = Stage::Ended(self.end(EndCause::Stopped, 0, since, at));
             }
             _ => {}
         }
     }
-}
 
-fn end(cause: EndCause, code: u8, started_at: Option<Time>, ended_at: Time) -> StepEnd {
-    let signal = match cause {
-        EndCause::OutOfMemory => Some(9),
-        EndCause::TimedOut | EndCause::Stopped | EndCause::NotLive => started_at.map(|_| 15),
-        EndCause::Exited
-        | EndCause::LaunchFailed
-        | EndCause::NodeFault
-        | EndCause::UnclearFault
-        | EndCause::Lost => None,
-    };
-    let exit = ExitStatus { code, signal };
-    let (usage, steps) = (Usage::default(), Vec::new());
-    StepEnd { cause, exit, started_at, ended_at, usage, message: None, steps }
+    fn end(&self, cause: EndCause, code: u8, started_at: Option<Time>, ended_at: Time) -> StepEnd {
+        let signal = match cause {
+            EndCause::OutOfMemory => Some(9),
+            EndCause::TimedOut | EndCause::Stopped | EndCause::NotLive => started_at.map(|_| 15),
+            EndCause::Exited
+            | EndCause::LaunchFailed
+            | EndCause::NodeFault
+            | EndCause::UnclearFault
+            | EndCause::Lost => None,
+        };
+        let exit = ExitStatus { code, signal };
+        let (usage, steps) = (Usage::default(), Vec::new());
+        let held = Some(ended_at.since(self.launched_at));
+        let (ran, message) = (started_at.map(|at| ended_at.since(at)), None);
+        StepEnd { cause, exit, started_at, ended_at, held, ran, usage, message, steps }
+    }
 }

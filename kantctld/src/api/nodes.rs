@@ -5,7 +5,7 @@ use super::audited::Remark;
 use super::error::ApiFailure;
 use super::slow_query;
 use crate::core::Core;
-use crate::session::{self, Certified, NodeKind, NodeThreads};
+use crate::session::{self, Certified, NodeRules, NodeThreads};
 use axum::extract::rejection::JsonRejection;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{Path, State};
@@ -97,7 +97,7 @@ pub async fn status(State(core): State<Arc<Core>>, _user: net::User) -> Json<Sta
 /// lead, the session redirects to the leader.
 pub async fn channel(
     State(core): State<Arc<Core>>,
-    Extension(kind): Extension<NodeKind>,
+    Extension(rules): Extension<NodeRules>,
     Extension(NodeThreads(on)): Extension<NodeThreads>,
     caller: Caller,
     headers: HeaderMap,
@@ -114,6 +114,6 @@ pub async fn channel(
         Err(error) => return ApiFailure::BadId(error).into_response(),
     };
     net::accept_channel(upgrade, Keepalive::default(), on, move |channel| {
-        session::serve(core, certified, kind, channel)
+        session::serve(core, certified, rules, channel)
     })
 }

@@ -4,10 +4,11 @@ use super::RunError;
 use crate::api;
 use crate::core::Core;
 use crate::disk_guard::DiskGuard;
+use crate::fence;
 use crate::http;
 use crate::peers::Peers;
 use crate::reload::Reloader;
-use crate::session::{NodeKind, NodeThreads};
+use crate::session::{NodeKind, NodeRules, NodeThreads};
 use crate::state_machine::StateMachine;
 use axum::Extension;
 use common::config::ControllerConfig;
@@ -65,7 +66,13 @@ pub(super) async fn listen(
     let audit = api::AuditPath(crate::audit::audit_path(config));
     let router = router.layer(Extension(key)).layer(Extension(audit));
     let router = router.layer(Extension(Arc::new(DiskGuard::new(config))));
-    let router = router.layer(Extension(NodeKind::wanted(config.emulated))).layer(Extension(nodes));
+    let kind = NodeKind::wanted(config.emulated);
+    let rules = NodeRules { kind, fence_after: fence::after(config) };
+    match rules.fence_after.is_zero() {
+        true => tracing::warn!("nodes without a leader go on: a job may run twice (no fence)"),
+        false => tracing::info!("nodes without a leader end jobs after {}", rules.fence_after),
+    }
+    let router = router.layer(Extension(rules)).layer(Extension(nodes));
     let mut servers = vec![tokio::spawn(net::serve(local, router.clone(), stopped()))];
     if !config.listen.is_empty() {
         let tls = TlsListener::bind(&config.listen, &peers.identity).await?;

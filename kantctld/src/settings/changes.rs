@@ -17,6 +17,7 @@ const AT_START_ONLY: &[&str] = &[
     "name",
     "cluster_key",
     "node_lost_after_seconds",
+    "fence_after_seconds",
     "round_period_seconds",
     "accounting_kept_days",
     "audit_log",

@@ -84,6 +84,25 @@ fn values_that_cannot_work_are_refused() {
 }
 
 #[test]
+fn a_fence_that_leaves_no_time_before_the_node_is_lost_is_refused_with_the_way_out() {
+    for text in ["", "fence_after_seconds = 0", "fence_after_seconds = 260"] {
+        assert_eq!(error_of(text), None, "{text}");
+    }
+    assert_eq!(error_of("node_lost_after_seconds = 20"), None, "no fence is left by default");
+    for text in ["fence_after_seconds = 261", "fence_after_seconds = 400"] {
+        let message = error_of(text).unwrap();
+        assert!(message.contains("set it to 260 or less (0: nodes never"), "{message}");
+        assert!(message.contains("`node_lost_after_seconds` to"), "{message}");
+    }
+    let message = error_of(
+        "fence_after_seconds = 20\nkill_grace_seconds = 5\n\
+                            node_lost_after_seconds = 30",
+    )
+    .unwrap();
+    assert!(message.contains("to 15 or less") && message.contains("to 35 or more"), "{message}");
+}
+
+#[test]
 fn likely_mistakes_in_the_file_are_warned_of() {
     let dir = tempfile::tempdir().unwrap();
     let text = "[[queue]]\nname = \"top\"\nquota = { gpus = 3 }\n[[queue]]\nname = \"a\"\n\

@@ -24,18 +24,17 @@ pub fn running_usage(state: &State, now: Time) -> Usages {
     usages
 }
 
-/// Charges a share that its node releases, and adds to the run what it kept from others until now.
+/// Charges a share that its node releases, and adds to the run what it kept from others until then.
 /// The share must not have ended yet.
-pub(crate) fn charge_share(state: &mut State, key: JobKey, rank: usize) {
+pub(crate) fn charge_share(state: &mut State, key: JobKey, rank: usize, until: Time) {
     let Some(payer) = charged(state, key) else { return };
-    let now = state.now;
     let run = state.element_mut(key).and_then(|element| element.run.as_deref_mut());
     let Some(run) = run else { return };
     let (allocation, from) = (run.allocation.clone(), run.since(rank));
     let Some(share) = allocation.shares().get(rank) else { return };
-    run.kept = run.kept.and(Used::by(share, now.since(from)));
-    state.usage.charge(&payer, share, from, now);
-    charge_queue(state, key, share, from);
+    run.kept = run.kept.and(Used::by(share, until.since(from)));
+    state.usage.charge(&payer, share, from, until);
+    charge_queue(state, key, share, (from, until));
 }
 
 fn charged(state: &State, key: JobKey) -> Option<Charged> {
@@ -80,12 +79,12 @@ pub fn queue_usage(state: &State, now: Time) -> QueueUsages {
     usages
 }
 
-/// Records the usage of a share that its node releases, held since `from`.
-fn charge_queue(state: &mut State, key: JobKey, share: &Share, from: Time) {
+/// Records the usage of a share that its node releases, which held it in this time.
+fn charge_queue(state: &mut State, key: JobKey, share: &Share, (from, until): (Time, Time)) {
     let queue = queue_of(state, key).filter(|_| past_use_counts(state)).cloned();
-    let (from, now) = (counted_from(state, from), state.now);
+    let from = counted_from(state, from);
     if let Some(queue) = queue {
-        state.queue_usage.charge(&queue, share, from, now);
+        state.queue_usage.charge(&queue, share, from, until);
     }
 }
 

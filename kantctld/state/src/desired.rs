@@ -120,6 +120,7 @@ pub fn launch_order(state: &State, id: AttemptId, node: &NodeName) -> Option<Lau
         until_deadline: until_deadline(ask, run, node),
         warning: ask.warning,
         kill_grace: settings.kill_grace,
+        requeue: ask.requeue,
         allocation: allocation.as_ref().clone(),
         addresses: allocation.shares().iter().map(|s| address(state, &s.node)).collect(),
         // The order includes the joining nodes, so it already has the number of the next size.

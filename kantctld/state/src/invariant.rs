@@ -60,6 +60,10 @@ fn check_record(state: &State, record: &Record, wrong: &mut Vec<String>) {
         if element.done_at.is_some_and(|at| at > state.now()) {
             wrong.push(format!("job {key} was done in the future"));
         }
+        let past = element.past().map(|earlier| &earlier.run).chain(element.run.as_deref());
+        if past.filter_map(|run| run.over_at).any(|at| at > state.now()) {
+            wrong.push(format!("job {key} was released in the future"));
+        }
     }
 }
 
@@ -102,6 +106,10 @@ fn faults(element: &Element, launch: Launch, in_set: bool) -> Vec<&'static str> 
     if is_done {
         demand(run.shares.is_empty(), "a finished job keeps shares");
         demand(run.end.is_some(), "a finished attempt has no end");
+        let over = run.over_at.is_none_or(|over| over >= run.allocated_at);
+        demand(over, "it ended before it was given nodes");
+        let ran = run.running_at.is_none_or(|ran| run.over_at.is_none_or(|over| ran <= over));
+        demand(ran, "it ended before it ran");
         return faults;
     }
     let nodes = run.allocation.shares().len();

@@ -89,6 +89,7 @@ pub struct Element {
     pub faults: Option<Box<Faults>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
+    /// When its end was recorded; [`Self::ended_at`] is when it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub done_at: Option<Time>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -143,6 +144,9 @@ pub struct Run {
     pub had: BTreeSet<NodeName>,
     /// The decided end.
     pub end: Option<End>,
+    /// When the last of the nodes that released it had done so, as they measured it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_at: Option<Time>,
     /// The usage of its ended shares: CPU time as a sum, and the highest memory peak of a node.
     pub usage: Usage,
     /// What its ended shares kept from others, each until its node released it.
@@ -215,22 +219,6 @@ impl Element {
         Attempt(self.attempt.0.saturating_add(1))
     }
 
-    /// Moves the current attempt, which ended at `over_at`, to the earlier ones.
-    pub(crate) fn set_aside(&mut self, over_at: Time) {
-        let Some(mut run) = self.run.take() else { return };
-        run.shares = Vec::new();
-        let Past(past) = self.earlier.get_or_insert_default().as_mut();
-        if past.len() >= EARLIER_MAX {
-            past.remove(0);
-        }
-        past.push(Earlier { attempt: self.attempt, run: *run, over_at });
-    }
-
-    /// The earlier attempts that are kept, the oldest first.
-    pub fn past(&self) -> impl Iterator<Item = &Earlier> {
-        self.earlier.iter().flat_map(|past| &past.0)
-    }
-
     /// Changes the phase along the table of transitions. Returns false and changes nothing if the
     /// table does not allow it.
     #[must_use]
@@ -277,6 +265,7 @@ impl Run {
             tasks_max: None,
             had: BTreeSet::new(),
             end: None,
+            over_at: None,
             usage: Usage::default(),
             kept: Used::default(),
         }

@@ -8,13 +8,14 @@ mod checkpoint;
 mod decide;
 mod fault;
 mod grow;
+mod late;
+mod measured;
 mod preempt;
 mod resize;
 pub(crate) mod set;
 mod start;
 mod suspend;
 
-use crate::charging;
 use crate::event::{Event, ShareNews};
 use crate::job::{End, Run, SharePhase};
 use crate::replicas;
@@ -22,13 +23,13 @@ use crate::state::State;
 use crate::texts;
 use common::id::{AttemptId, JobKey, NodeName, Uid};
 use common::job::state::Change;
-use common::job::{EndCause, ExitStatus, Outcome, Preempted, STEPS_REPORTED_MAX, StepEnd, Usage};
-use common::time::Time;
+use common::job::{EndCause, ExitStatus, Outcome, Preempted, STEPS_REPORTED_MAX, StepEnd};
 use common::wire::node::{StepPhase, StepStatus};
 
 use advance::finish_or_requeue;
 pub(crate) use checkpoint::checkpoint;
 pub(crate) use grow::{grow, keep_off};
+pub(crate) use measured::unreported_end;
 pub(crate) use preempt::preempt;
 pub(crate) use resize::{shrink, yield_some};
 pub use set::components;
@@ -100,7 +101,9 @@ pub(crate) fn share_ended(
     id: AttemptId,
     end: &StepEnd,
 ) {
-    let Some((rank, from)) = share(state, id, node) else { return };
+    let Some((rank, from)) = share(state, id, node) else {
+        return late::settle(state, events, node, id, end);
+    };
     if from.is_over() {
         return;
     }
@@ -109,9 +112,8 @@ pub(crate) fn share_ended(
         let steps = end.steps.iter().take(STEPS_REPORTED_MAX).cloned().collect();
         state.emit(events, Event::JobStepsEnded { id, steps });
     }
-    let now = state.now;
     state.ledger.free(id, node);
-    charging::charge_share(state, id.key, rank);
+    measured::release(state, id.key, rank, end);
     let leaves = from == SharePhase::Leaving;
     // A share that began and exited before its node reported it did run.
     let ran = end.started_at.is_some() && end.cause == EndCause::Exited;
@@ -126,11 +128,6 @@ pub(crate) fn share_ended(
         (false, false) => run.shares[rank] = SharePhase::ended(end.cause, end.exit),
     }
     run.usage = run.usage.and(end.usage);
-    if let (None, Some(began)) = (run.running_at, end.started_at) {
-        // The share began and ended between two reports. The node's clock may differ from the
-        // leader's: clamp its time.
-        run.running_at = Some(began.max(run.allocated_at).min(now));
-    }
     let news = ShareNews::Ended(end.cause, end.exit);
     state.emit(events, Event::StepReported { id, node: node.clone(), news });
     match leaves || is_turned_away {
@@ -237,6 +234,7 @@ fn finish(
     element.moving = None;
     if let Some(run) = &mut element.run {
         run.shares = Vec::new();
+        measured::clamp_to_end(run);
     }
     let attempt = element.attempt;
     state.set_alive(key, false);
@@ -254,6 +252,7 @@ fn wait_again(state: &mut State, events: &mut Vec<Event>, key: JobKey, end: Opti
     let now = state.now;
     texts::revive_job(state, key.job);
     let Some(element) = state.element_mut(key) else { return };
+    element.run.iter_mut().for_each(|run| measured::clamp_to_end(run));
     element.set_aside(element.done_at.unwrap_or(now));
     (element.outcome, element.done_at) = (None, None);
     let attempt = element.attempt;
@@ -271,13 +270,6 @@ fn forget_faults(state: &mut State, key: JobKey) {
     if let Some(element) = state.element_mut(key) {
         element.faults = None;
     }
-}
-
-/// The end of a share that its node did not report, because the node is lost or came back without
-/// it.
-pub(crate) fn unreported_end(cause: EndCause, now: Time, message: Option<String>) -> StepEnd {
-    let (exit, usage) = (ExitStatus::default(), Usage::default());
-    StepEnd { cause, exit, started_at: None, ended_at: now, usage, message, steps: Vec::new() }
 }
 
 /// The rank and phase of a node's share, if the attempt is the current one and holds resources.

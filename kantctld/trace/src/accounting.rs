@@ -58,7 +58,7 @@ struct Attempt<'a> {
 
 fn attempt(element: &Element, now: Time) -> Option<Attempt<'_>> {
     let run = element.run.as_ref()?;
-    let ran = element.done_at.unwrap_or(now).since(run.running_at?);
+    let ran = element.ended_at().unwrap_or(now).since(run.running_at?);
     Some(Attempt { on: &run.allocation, ran })
 }
 

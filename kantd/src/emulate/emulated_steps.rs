@@ -31,6 +31,9 @@ pub struct EmulatedSteps {
 struct Step {
     /// When and how its processes end on their own; `None` if it has none on this node.
     planned_end: Option<(Duration, EndCause, u8)>,
+    launched: Instant,
+    /// When it was started, if it was.
+    started: Option<Instant>,
     stage: Stage,
 }
 
@@ -78,6 +81,7 @@ impl EmulatedSteps {
     /// Runs a step for the remaining time.
     fn run(&self, id: AttemptId, step: &mut Step, since: Time, left: Option<Duration>) {
         self.publish(id, StepPhase::Running { since, suspended: false });
+        step.started.get_or_insert_with(Instant::now);
         if left.is_some_and(|left| left.is_zero()) {
             return self.finish(id, step, since);
         }
@@ -123,14 +127,19 @@ impl EmulatedSteps {
         step.stage = Stage::Ended;
         let (ended_at, usage) = (clock::now(), Usage::default());
         let (message, steps) = (None, Vec::new());
-        let end = StepEnd { cause, exit, started_at, ended_at, usage, message, steps };
+        let since =
+            |then: Instant| Span(u64::try_from(then.elapsed().as_millis()).unwrap_or(u64::MAX));
+        let (held, ran) = (Some(since(step.launched)), step.started.map(since));
+        let end = StepEnd { cause, exit, started_at, ended_at, held, ran, usage, message, steps };
         self.publish(id, StepPhase::Ended(Box::new(end)));
     }
 }
 
 impl Executor for EmulatedSteps {
     fn launch(&self, order: LaunchOrder) {
-        let step = Step { planned_end: self.planned_end(&order), stage: Stage::Ready };
+        let planned_end = self.planned_end(&order);
+        let launched = Instant::now();
+        let step = Step { planned_end, launched, started: None, stage: Stage::Ready };
         self.steps.lock().entry(order.id).or_insert(step);
         self.publish(order.id, StepPhase::Ready);
     }

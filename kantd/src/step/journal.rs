@@ -167,6 +167,7 @@ fn version_in(bytes: &[u8]) -> Option<u32> {
 mod tests {
     use super::*;
     use common::job::{EndCause, ExitStatus, Usage};
+    use common::time::Span;
 
     fn ended() -> Event {
         Event::Ended(Box::new(StepEnd {
@@ -174,6 +175,8 @@ mod tests {
             exit: ExitStatus { code: 3, signal: None },
             started_at: Some(Time(5)),
             ended_at: Time(9),
+            held: Some(Span(6)),
+            ran: Some(Span(4)),
             usage: Usage::default(),
             message: Some("line\nbreak".into()),
             steps: Vec::new(),

@@ -112,6 +112,8 @@ pub fn never_ran(cause: EndCause, message: Option<String>) -> StepEnd {
         exit: ExitStatus::default(),
         started_at: None,
         ended_at: clock::now(),
+        held: None,
+        ran: None,
         usage: Usage::default(),
         message,
         steps: Vec::new(),

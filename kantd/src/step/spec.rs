@@ -52,6 +52,8 @@ pub struct StepRules {
     pub kantctl: Option<PathBuf>,
     /// kantd's socket for kantctl, if there is one.
     pub socket: Option<PathBuf>,
+    /// The record of the last contact with a leader; `None`: the step is never fenced.
+    pub leader_contact: Option<PathBuf>,
 }
 
 /// Everything that a supervisor needs to know.

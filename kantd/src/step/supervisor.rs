@@ -6,6 +6,7 @@ mod clean;
 mod container_processes;
 mod end_reason;
 mod exit_notice;
+mod fence;
 mod freezer;
 mod programs;
 mod resize;
@@ -37,6 +38,7 @@ use common::wire::node::StepPhase;
 use container_processes::ContainerProcesses;
 use end_reason::EndReason;
 use exit_notice::ExitNotice;
+use fence::Fence;
 use freezer::Freezer;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
@@ -96,6 +98,7 @@ struct Supervisor {
     overuse: Option<GpuOveruse>,
     /// Why a replica of a service is ended.
     not_live: Option<Liveness>,
+    fence: Fence,
     /// The machine shuts down, and systemd has sent all processes SIGTERM.
     shutting_down: bool,
     freezer: Freezer,
@@ -110,6 +113,8 @@ struct Supervisor {
     tasks: Vec<Task>,
     /// The first task that failed.
     failure: Option<(TaskPlace, ExitStatus)>,
+    /// When this supervisor began, by the monotonic clock.
+    begun: Instant,
     /// When the first process was started, by the wall clock and by the monotonic clock.
     started: Option<(Time, Instant)>,
     /// The preparing child, until it is reaped.
@@ -132,6 +137,7 @@ struct Supervisor {
 impl Supervisor {
     fn run(mut self, mut stage: Stage) {
         loop {
+            self.look_at_fence();
             stage = self.advance(stage);
             if matches!(stage, Stage::Done) {
                 return;
@@ -200,7 +206,9 @@ impl Supervisor {
             Stage::Ending { kill_at, .. } => Some((*kill_at).min(Instant::now() + END_CHECK_PAUSE)),
             Stage::Cleaning(cleanup) => Some(cleanup.retry_at()),
         };
-        let until = until.into_iter().chain(self.container_processes.next_check()).min();
+        let fence = self.fence_due_at().filter(|_| !stage.is_last());
+        let until = until.into_iter().chain(self.container_processes.next_check());
+        let until = until.chain(fence).min();
         let mut watched = vec![self.signals.as_fd()];
         watched.extend(self.container_processes.ends());
         watched.extend(self.programs.reports());

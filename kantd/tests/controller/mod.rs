@@ -95,7 +95,7 @@ impl Controller {
     /// Like [`Controller::greet`], and sends a Welcome.
     pub async fn welcome(&mut self) -> (NodeChannel, Hello) {
         let (channel, hello) = self.greet().await;
-        let welcome = ToNode::Welcome { protocol: 1, cluster: "test".to_owned() };
+        let welcome = ToNode::Welcome { protocol: 1, cluster: "test".to_owned(), fence: None };
         channel.send(&welcome).await.unwrap();
         (channel, hello)
     }

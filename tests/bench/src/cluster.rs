@@ -225,6 +225,8 @@ impl Cluster {
             exit: ExitStatus::default(),
             started_at: Some(self.now),
             ended_at: self.now,
+            held: None,
+            ran: None,
             usage: Usage::default(),
             message: None,
             steps: Vec::new(),

@@ -16,6 +16,7 @@ mod dependencies;
 mod disaster_recovery;
 mod elastic;
 mod emulation;
+mod fence;
 mod file_permissions;
 mod first_job;
 mod full_disk;

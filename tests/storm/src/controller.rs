@@ -183,6 +183,7 @@ impl Process {
             }
         }
         self.act(clocks.now_ms, config, &mut requests);
+        reads.append(&mut requests.reads);
         if !reads.is_empty() {
             self.replica.read(reads);
         }

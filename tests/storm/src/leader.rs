@@ -29,10 +29,16 @@ const AGAIN_MS: u64 = 100;
 /// Delay of a round after an event that wakes the scheduler, in milliseconds.
 const WAKE_MS: u64 = 3;
 
+/// The time that nodes without a leader have to end their jobs before they are lost: they look at
+/// their fence twice in a second, and end a job within a second.
+const FENCE_MARGIN_MS: u64 = 4_000;
+
 /// The state of a leader, which ends with its term.
 pub struct Lead {
     rounds: Rounds,
     watch: Watch,
+    /// When a node without a leader ends its jobs.
+    fence_after: Span,
     table: SessionTable<LinkId>,
     sessions: BTreeMap<LinkId, Session>,
     /// When its term began, in milliseconds. Distinguishes it from other terms of the same
@@ -74,6 +80,7 @@ impl Lead {
         Self {
             rounds: Rounds::default(),
             watch: Watch::new(Limits { node_lost_after }),
+            fence_after: Span(node_lost_after.0.saturating_sub(FENCE_MARGIN_MS)),
             table: SessionTable::default(),
             sessions: BTreeMap::new(),
             since_ms: now_ms,
@@ -126,6 +133,9 @@ impl Lead {
                 let live = self.sessions.get(&link).and_then(|session| session.live.as_ref());
                 let command = live.and_then(|live| live.health(state, findings));
                 requests.commands.extend(command.map(|command| (command, Ticket::Unused)));
+            }
+            FromNode::ConfirmLeader { number } => {
+                requests.reads.push(Ticket::Confirm(link, number));
             }
             FromNode::Replicas(statuses) => self.note_replicas(link, statuses),
             FromNode::RouterLoad(load) => self.note_load(link, load),
@@ -192,7 +202,7 @@ impl Lead {
         self.table.note_registered(&session.hello.name, session.id);
         let mut live = NodeSession::new(&session.hello, ORDERS_BYTES);
         let mut send = |message| requests.outputs.push(Output::Down(link, Box::new(message)));
-        send(NodeSession::welcome(state));
+        send(NodeSession::welcome(state, self.fence_after));
         if self.mutant != Some(Mutant::NoResend) || session.hello.steps.is_empty() {
             live.desired(state, true).into_iter().for_each(&mut send);
         }

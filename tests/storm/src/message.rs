@@ -70,6 +70,8 @@ pub enum Ticket {
     /// The registration of a session.
     Register(LinkId),
     Report(LinkId),
+    /// A node's request of this number to confirm that this controller leads.
+    Confirm(LinkId, u64),
     /// A command for a service, in the term that began at this time in milliseconds.
     Service(u64),
     /// A timer or another proposal whose result is not used.

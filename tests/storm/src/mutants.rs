@@ -30,6 +30,8 @@ pub enum Mutant {
     EarlySession,
     /// A new term continues with silences that were counted in an earlier one.
     StaleWatch,
+    /// A node without a leader goes on with its jobs.
+    NoFence,
     /// A controller that lost its disk comes back under its old id with an empty disk.
     ReuseId,
     /// A kantd that reconnects does not report steps that ended.

@@ -25,7 +25,7 @@ use common::job::{EndCause, ExitStatus};
 use common::node::{Inventory, Numa};
 use common::time::Time;
 use common::unit::Bytes;
-use common::wire::node::RouteOrder;
+use common::wire::node::{FenceTerms, RouteOrder};
 use state::State;
 use std::collections::BTreeMap;
 
@@ -44,6 +44,9 @@ pub struct Node {
     findings: Vec<Finding>,
     boots: u32,
     steps: BTreeMap<AttemptId, Step>,
+    /// When the node sent the last request that a leader confirmed, in milliseconds, with the terms
+    /// of the fence. It is on the disk: supervisors know it while kantd does not run.
+    contact: Option<(u64, FenceTerms)>,
 }
 
 /// The parts of the world that a node needs while it acts.
@@ -83,6 +86,32 @@ impl Node {
             findings: Vec::new(),
             boots: 1,
             steps: BTreeMap::new(),
+            contact: None,
+        }
+    }
+
+    /// Records that a leader confirmed a request that was sent at this time.
+    pub fn note_contact(&mut self, at_ms: u64, terms: Option<FenceTerms>) {
+        let Some(terms) = terms else { return };
+        if self.contact.is_none_or(|(last_ms, _)| last_ms < at_ms) {
+            self.contact = Some((at_ms, terms));
+        }
+    }
+
+    /// Asks whether there is a leader, and ends the jobs that may run elsewhere if none confirmed
+    /// it for too long.
+    pub fn look_at_fence(&mut self, around: &mut Surroundings<'_>) {
+        if let Some(kantd) = &mut self.kantd {
+            kantd.ask_leader(around);
+        }
+        let Some((at_ms, terms)) = self.contact.filter(|(_, terms)| !terms.after.is_zero()) else {
+            return;
+        };
+        if around.mutant == Some(Mutant::NoFence) {
+            return;
+        }
+        for (id, step) in &mut self.steps {
+            step.look_at_fence(*id, at_ms, terms, around);
         }
     }
 

@@ -8,6 +8,8 @@ use state::Command;
 pub struct Requests {
     pub commands: Vec<(Command, Ticket)>,
     pub outputs: Vec<Output>,
+    /// Answers that wait until a majority has confirmed that this controller leads.
+    pub reads: Vec<Ticket>,
 }
 
 /// Refuses a node and closes its connection.

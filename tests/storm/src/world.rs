@@ -58,6 +58,9 @@ pub struct Verdict {
     pub replicas: usize,
 }
 
+/// How often a node looks at its fence, in milliseconds.
+const FENCE_LOOK_MS: u64 = 500;
+
 pub struct World {
     now_ms: u64,
     agenda: Agenda,
@@ -148,6 +151,7 @@ impl World {
         for node in 0..self.nodes.len() {
             let at_ms = self.rng.below(2_000);
             self.agenda.add(at_ms, Event::Kantd(node));
+            self.agenda.add(at_ms, Event::Fence(node));
         }
         self.agenda.add(10, Event::Operator);
         let routers = (0..self.nodes.len()).filter(|place| self.nodes[*place].has_router);
@@ -204,6 +208,10 @@ impl World {
             Event::FaultEnds(place) => self.fault_ends(place),
             Event::Operator => self.operate(),
             Event::Sample => self.sample(),
+            Event::Fence(place) => {
+                self.agenda.add(self.now_ms + FENCE_LOOK_MS, Event::Fence(place));
+                self.with_node(place, |node, around, _| node.look_at_fence(around));
+            }
             Event::Load(place) => self.report_load(place),
         }
     }

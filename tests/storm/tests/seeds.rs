@@ -66,6 +66,7 @@ fn injected_bugs_are_caught() {
     caught("local-ids", "history");
     caught("ack-unapplied", "history");
     caught("believe-wall", "time");
+    caught("no-fence", "truth");
 }
 
 #[test]

@@ -115,6 +115,8 @@ pub fn end(cause: EndCause, code: u8) -> StepPhase {
         exit: ExitStatus { code, signal: None },
         started_at: Some(Time(1)),
         ended_at: Time(2),
+        held: None,
+        ran: None,
         usage: Usage { cpu: Span(5), memory_peak: Bytes(7), ..Usage::default() },
         message: None,
         steps: Vec::new(),

@@ -185,7 +185,14 @@ fn an_order_whose_attempt_has_ended_is_left_out() {
 }
 
 #[test]
-fn the_welcome_names_the_cluster() {
-    let welcome = NodeSession::welcome(&TestCluster::new().state);
-    assert_eq!(welcome, ToNode::Welcome { protocol: NODE_PROTOCOL, cluster: "test".to_owned() });
+fn the_welcome_names_the_cluster_and_the_terms_of_the_fence() {
+    let state = &TestCluster::new().state;
+    let after = Span::from_seconds(260);
+    let ToNode::Welcome { protocol, cluster, fence } = NodeSession::welcome(state, after) else {
+        panic!("no welcome")
+    };
+    assert_eq!((protocol, cluster.as_str()), (NODE_PROTOCOL, "test"));
+    let kill_within = state.settings().unwrap().kill_grace;
+    let ask_every = Span::from_seconds(1);
+    assert_eq!(fence, Some(FenceTerms { after, kill_within, ask_every }));
 }

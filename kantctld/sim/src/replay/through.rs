@@ -116,6 +116,8 @@ impl Through {
             exit,
             started_at: Some(now),
             ended_at: now,
+            held: None,
+            ran: None,
             usage,
             message,
             steps: Vec::new(),

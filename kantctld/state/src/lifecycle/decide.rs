@@ -86,8 +86,8 @@ pub(super) fn without_those_that_leave(state: &mut State, events: &mut Vec<Event
 }
 
 /// Adds the details of another share to an end that is decided. If the job was cancelled,
-/// preempted, or stopped because its node became unfit, but succeeded before it could be stopped,
-/// its outcome becomes Completed.
+/// preempted, or stopped because it lost a node, but succeeded before it could be stopped, its
+/// outcome becomes Completed.
 fn learn_more(
     state: &mut State,
     events: &mut Vec<Event>,
@@ -103,8 +103,8 @@ fn learn_more(
         end.message = short(share_end.message.as_deref());
     }
     let cancelled = end.asked && !end.requeue && end.outcome == Outcome::Cancelled;
-    // The loss of a node is a fault; an unfit node is not.
-    let taken_off = end.outcome == Outcome::NodeLost && !end.fault;
+    // The node of another share was lost, ended its share without a leader, or became unfit.
+    let taken_off = end.outcome == Outcome::NodeLost;
     if succeeded && (cancelled || taken_off || end.preempted.is_some()) {
         if taken_off {
             // The reason of the stop does not concern a job that succeeded.
@@ -126,6 +126,7 @@ fn has_succeeded(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
     let id = element.attempt_id(key);
     let Some(end) = element.run.as_mut().and_then(|run| run.end.as_mut()) else { return };
     (end.outcome, end.asked, end.requeue) = (Outcome::Completed, false, false);
+    end.fault = false;
     end.preempted = None;
     let (outcome, by, requeue) = (Outcome::Completed, None, false);
     state.emit(events, Event::JobEndChanged { id, outcome, by, requeue });

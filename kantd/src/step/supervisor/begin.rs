@@ -3,6 +3,7 @@
 
 use super::container_processes::ContainerProcesses;
 use super::exit_notice::ExitNotice;
+use super::fence::Fence;
 use super::programs::Programs;
 use super::{DiskSums, EndReason, Freezer, Stage, Supervisor, log};
 use crate::cgroup::{self, CgroupError};
@@ -26,6 +27,7 @@ use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
+use std::time::Instant;
 
 /// A supervisor that could not start. The step is unchanged.
 #[derive(Debug, thiserror::Error)]
@@ -109,6 +111,7 @@ fn supervise(
         stop: false,
         not_live: None,
         overuse: None,
+        fence: Fence::new(),
         shutting_down: false,
         freezer: Freezer::default(),
         disks_before: DiskSums::default(),
@@ -117,6 +120,7 @@ fn supervise(
         resize_signal: None,
         tasks: Vec::new(),
         failure: None,
+        begun: Instant::now(),
         started: None,
         preparer: None,
         hook: None,

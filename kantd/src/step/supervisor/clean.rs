@@ -9,6 +9,7 @@ use crate::step::hook::{Hook, HookKind, HookState};
 use crate::step::journal::Event;
 use crate::step::private_dirs::{self, Entered};
 use common::job::{EndCause, StepEnd, Usage};
+use common::time::Span;
 use common::wire::node::StepPhase;
 use std::io;
 use std::time::{Duration, Instant};
@@ -207,10 +208,17 @@ impl Supervisor {
             exit: exit.unwrap_or_default(),
             started_at: self.started.map(|(at, _)| at),
             ended_at: clock::now(),
+            held: Some(since(self.begun)),
+            ran: self.started.map(|(_, at)| since(at)),
             usage,
             message,
             // kantd adds them from the ledger.
             steps: Vec::new(),
         }
     }
+}
+
+/// The time since then, by the monotonic clock.
+fn since(then: Instant) -> Span {
+    Span(u64::try_from(then.elapsed().as_millis()).unwrap_or(u64::MAX))
 }

@@ -226,7 +226,8 @@ impl Supervisor {
 
     /// Waits for requests that a replica still answers.
     pub(super) fn draining(&mut self, end: EndReason, until: Instant) -> Stage {
-        if self.shutting_down || self.all_exited() || Instant::now() >= until {
+        let is_urgent = self.shutting_down || self.fenced().is_some();
+        if is_urgent || self.all_exited() || Instant::now() >= until {
             return self.end_processes(end);
         }
         Stage::Draining { end, until }
@@ -245,8 +246,7 @@ impl Supervisor {
                 log(&format!("failed to send {signal}: {error}"));
             }
         }
-        let grace = Duration::from_millis(self.spec.launch.kill_grace.0);
-        let kill_at = Instant::now().checked_add(grace).unwrap_or_else(Instant::now);
+        let kill_at = Instant::now().checked_add(self.kill_grace()).unwrap_or_else(Instant::now);
         Stage::Ending { end, kill_at }
     }
 
@@ -260,13 +260,14 @@ impl Supervisor {
         Stage::Ending { end, kill_at }
     }
 
-    /// The end that kantd requests, or that a shutdown of the machine causes.
+    /// The end that kantd or the fence requests, or that a shutdown of the machine causes.
     fn requested_end(&self) -> Option<EndReason> {
         if self.shutting_down {
             let message = "the node was shut down while it ran the job";
             return Some(EndReason::new(EndCause::Lost, message.to_owned()));
         }
-        self.stop.then(|| EndReason::new(EndCause::Stopped, None))
+        let stopped = self.stop.then(|| EndReason::new(EndCause::Stopped, None));
+        stopped.or_else(|| self.fenced())
     }
 
     /// The reason to end running processes, if there is one.

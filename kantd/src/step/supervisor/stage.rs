@@ -28,3 +28,10 @@ pub(super) enum Stage {
     Cleaning(Cleanup),
     Done,
 }
+
+impl Stage {
+    /// Whether the step's processes have been asked to end, or have ended.
+    pub(super) const fn is_last(&self) -> bool {
+        matches!(self, Self::Ending { .. } | Self::Cleaning(_) | Self::Done)
+    }
+}

@@ -111,6 +111,7 @@ impl StepHarness {
             umask: 0o022,
             rlimits: Vec::new(),
             launch: Launch::Once,
+            requeue: true,
             time_limit: None,
             container: None,
             until_deadline: None,

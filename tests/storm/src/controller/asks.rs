@@ -5,6 +5,7 @@ use crate::answer::{limit, reply};
 use crate::message::{AskId, Body, Output, Reply, Ticket};
 use crate::mutants::Mutant;
 use crate::requests::Requests;
+use common::wire::node::ToNode;
 use lead::Parts;
 use replica::{Completion, ProposeError};
 use state::Event;
@@ -80,6 +81,12 @@ impl Process {
             (Ticket::Round(since), Some(lead)) => lead.enacted(now_ms, since, events, requests),
             (Ticket::Service(since), Some(lead)) => lead.service_answered(now_ms, since, events),
             (Ticket::Register(link), Some(lead)) => lead.registered(link, events, state, requests),
+            (Ticket::Confirm(link, number), Some(lead))
+                if matches!(result, Ok(Completion::Fresh)) && lead.has_session(link) =>
+            {
+                let confirmed = ToNode::LeaderConfirmed { number };
+                self.outputs.push(Output::Down(link, Box::new(confirmed)));
+            }
             (Ticket::Report(link), Some(lead)) => lead.reported(link, events.is_some(), requests),
             _ => {}
         }

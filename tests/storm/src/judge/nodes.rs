@@ -3,8 +3,8 @@
 //! again after it succeeded. The judge observes the machines, and does not rely on the state for
 //! what runs.
 //!
-//! One exception is documented: a node that was given up after it was out of contact for longer
-//! than `node_lost_after` may still run a job that has been started elsewhere.
+//! A node that was given up after it was out of contact for longer than `node_lost_after` has ended
+//! its jobs by then. Only one that is over for good may still run there, if it may not be requeued.
 
 use super::Complaint;
 use common::id::{AttemptId, JobKey, NodeName};
@@ -71,12 +71,11 @@ impl NodeJudge {
     fn judge_others(&mut self, node: &NodeName, id: AttemptId) {
         let first = (id.key, self.first_name(), AttemptId { attempt: Default::default(), ..id });
         let mut found = Vec::new();
-        for ((key, on, other), living) in self.living.range(first..) {
+        for (key, on, other) in self.living.range(first..).map(|(place, _)| place) {
             if *key != id.key {
                 break;
             }
-            let given_up = self.given_up_ms.get(on).is_some_and(|at| *at >= living.since_ms);
-            if other.attempt != id.attempt && !given_up {
+            if other.attempt != id.attempt {
                 found.push(format!("{id} was launched on {node} while {other} lives on {on}"));
             }
         }
@@ -141,7 +140,8 @@ impl NodeJudge {
                 self.given_up_ms.insert(name.clone(), now_ms);
                 self.forgive(name);
             }
-            Event::JobDone { key, .. } | Event::JobRequeued { key, .. } => self.judge_over(*key),
+            Event::JobDone { key, .. } => self.judge_over(*key, true),
+            Event::JobRequeued { key, .. } => self.judge_over(*key, false),
             _ => {}
         }
     }
@@ -152,12 +152,13 @@ impl NodeJudge {
         self.may_run_again.extend(keys);
     }
 
-    /// Checks that a job that ended or was requeued is alive nowhere.
-    fn judge_over(&mut self, key: JobKey) {
+    /// Checks that a job that ended or was requeued is alive nowhere. One that is `for_good` over
+    /// may be on a node that was given up.
+    fn judge_over(&mut self, key: JobKey, for_good: bool) {
         let mut found = Vec::new();
         for ((living_key, on, id), living) in &self.living {
             let given_up = self.given_up_ms.get(on).is_some_and(|at| *at >= living.since_ms);
-            if *living_key == key && !given_up {
+            if *living_key == key && !(for_good && given_up) {
                 found.push(format!("the log says that job {key} is over; {id} lives on {on}"));
             }
         }

@@ -10,7 +10,9 @@ use common::id::{AttemptId, ControllerId};
 use common::job::{ReplicaStatus, StepEnd};
 use common::service::load::RouterLoad;
 use common::time::Time;
-use common::wire::node::{FromNode, Hello, NODE_PROTOCOL, StepPhase, StepStatus, ToNode};
+use common::wire::node::{
+    FenceTerms, FromNode, Hello, NODE_PROTOCOL, StepPhase, StepStatus, ToNode,
+};
 use node::{DeclineReason, Desired, NodeAction, Observed, reconcile};
 use std::collections::BTreeMap;
 
@@ -28,6 +30,12 @@ pub struct Kantd {
     /// What probes say of the replicas, and what the controller knows of it.
     replicas: BTreeMap<AttemptId, ReplicaStatus>,
     replicas_reported: BTreeMap<AttemptId, ReplicaStatus>,
+    /// When the last Hello was sent, in milliseconds.
+    hello_ms: u64,
+    /// The terms in its answer.
+    terms: Option<FenceTerms>,
+    /// When the requests on this connection to confirm the leader were sent, by number.
+    asked: BTreeMap<u64, u64>,
 }
 
 impl Kantd {
@@ -42,12 +50,21 @@ impl Kantd {
             reported: Observed::new(),
             replicas: BTreeMap::new(),
             replicas_reported: BTreeMap::new(),
+            hello_ms: 0,
+            terms: None,
+            asked: BTreeMap::new(),
         }
     }
 
     /// Takes a new connection, and returns the first message on it.
-    pub fn hello(&mut self, node: &Node, link: LinkId, mutant: Option<Mutant>) -> FromNode {
-        self.link = Some(link);
+    pub fn hello(
+        &mut self,
+        node: &Node,
+        now_ms: u64,
+        link: LinkId,
+        mutant: Option<Mutant>,
+    ) -> FromNode {
+        (self.link, self.hello_ms) = (Some(link), now_ms);
         self.is_welcomed = false;
         self.reported = self.observed.clone();
         self.replicas_reported.clear();
@@ -77,12 +94,19 @@ impl Kantd {
         around: &mut Surroundings<'_>,
     ) {
         match message {
-            ToNode::Welcome { .. } => {
+            ToNode::Welcome { fence, .. } => {
                 self.is_welcomed = true;
+                node.note_contact(self.hello_ms, fence);
+                (self.terms, self.asked) = (fence, BTreeMap::new());
                 self.course.welcomed();
                 self.send_health(node, around);
                 self.report(around);
                 self.report_replicas(around);
+            }
+            ToNode::LeaderConfirmed { number } => {
+                if let Some(at_ms) = self.asked.remove(&number) {
+                    node.note_contact(at_ms, self.terms);
+                }
             }
             ToNode::Routes(table) => node.table = table,
             ToNode::Desired(update) => {
@@ -162,6 +186,20 @@ impl Kantd {
             }
         }
         self.report(around);
+    }
+
+    /// Asks whether the controller leads, when that is due.
+    pub fn ask_leader(&mut self, around: &mut Surroundings<'_>) {
+        let (Some(link), Some(terms)) = (self.link.filter(|_| self.is_welcomed), self.terms) else {
+            return;
+        };
+        let last = self.asked.last_key_value().map(|(number, at_ms)| (*number, *at_ms));
+        if last.is_some_and(|(_, at_ms)| around.now_ms < at_ms + terms.ask_every.0) {
+            return;
+        }
+        let number = around.now_ms;
+        self.asked.insert(number, around.now_ms);
+        around.outputs.push(NodeOutput::Up(link, Box::new(FromNode::ConfirmLeader { number })));
     }
 
     /// Reports all health findings of the machine.

@@ -9,7 +9,7 @@ use common::id::{AttemptId, NodeName};
 use common::job::{EndCause, ExitStatus, Launch, StepEnd, Usage};
 use common::resource::Share;
 use common::time::{Span, Time};
-use common::wire::node::{LaunchOrder, StepPhase, StepStatus};
+use common::wire::node::{FenceTerms, LaunchOrder, StepPhase, StepStatus};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Stage {
@@ -41,6 +41,13 @@ pub struct Step {
     due: Option<StepChange>,
     time_limit: Option<Span>,
     behaviour: Behaviour,
+    /// Its job may be started again elsewhere.
+    may_requeue: bool,
+    /// It is ended because the node has no leader.
+    is_fenced: bool,
+    /// When it was launched and when its processes were started, in true time.
+    launched_ms: u64,
+    started_ms: Option<u64>,
 }
 
 impl Step {
@@ -74,6 +81,10 @@ impl Step {
             due: None,
             time_limit: order.time_limit,
             behaviour,
+            may_requeue: order.requeue,
+            is_fenced: false,
+            launched_ms: around.now_ms,
+            started_ms: None,
             replica,
         })
     }
@@ -84,6 +95,7 @@ impl Step {
             return;
         }
         self.stage = Stage::Running(around.clock);
+        self.started_ms = Some(around.now_ms);
         if !self.has_process {
             return;
         }
@@ -129,6 +141,28 @@ impl Step {
         true
     }
 
+    /// Ends it if the node's last contact with a leader, and its own launch, are too long ago.
+    pub fn look_at_fence(
+        &mut self,
+        id: AttemptId,
+        contact_ms: u64,
+        terms: FenceTerms,
+        around: &mut Surroundings<'_>,
+    ) {
+        let since = match self.stage {
+            Stage::Preparing | Stage::Ready => None,
+            Stage::Running(since) | Stage::Draining(since) => Some(since),
+            Stage::Stopping(_) | Stage::Ended(_) => return,
+        };
+        let is_over = around.now_ms >= contact_ms.max(self.launched_ms) + terms.after.0;
+        if self.may_requeue && is_over {
+            (self.is_fenced, self.is_suspended) = (true, false);
+            self.stage = Stage::Stopping(since);
+            let in_ms = self.behaviour.stop_ms.min(terms.kill_within.0);
+            around.outputs.push(NodeOutput::StepIn(in_ms, id, StepChange::Stopped));
+        }
+    }
+
     /// Asks its processes to end.
     fn terminate(&mut self, id: AttemptId, since: Option<Time>, around: &mut Surroundings<'_>) {
         if let (Some(replica), Some(_)) = (&self.replica, since) {
@@ -161,8 +195,13 @@ impl Step {
             self.due = Some(change);
             return false;
         }
-        let at = around.clock;
-        let end = |cause, code, since| Stage::Ended(ended(cause, code, since, at));
+        let (at, now_ms) = (around.clock, around.now_ms);
+        let since = |then: u64| Span(now_ms.saturating_sub(then));
+        let held = Some(since(self.launched_ms));
+        let ran = self.started_ms.map(since);
+        let end = |cause, code, since| {
+            Stage::Ended(StepEnd { held, ran, ..ended(cause, code, since, at) })
+        };
         let next = match (&self.stage, change) {
             (Stage::Preparing, StepChange::Prepared) => Stage::Ready,
             (Stage::Running(since) | Stage::Draining(since), StepChange::ReplicaEnds(cause)) => {
@@ -175,7 +214,10 @@ impl Step {
             (Stage::Running(since), StepChange::TimesOut) => {
                 end(EndCause::TimedOut, 0, Some(*since))
             }
-            (Stage::Stopping(since), StepChange::Stopped) => end(EndCause::Stopped, 0, *since),
+            (Stage::Stopping(since), StepChange::Stopped) => {
+                let cause = if self.is_fenced { EndCause::Lost } else { EndCause::Stopped };
+                end(cause, 0, *since)
+            }
             _ => return false,
         };
         self.stage = next;
@@ -211,6 +253,15 @@ impl Step {
 pub fn ended(cause: EndCause, code: u8, started_at: Option<Time>, ended_at: Time) -> StepEnd {
     let signal = (cause == EndCause::Stopped && started_at.is_some()).then_some(15);
     let exit = ExitStatus { code, signal };
-    let (usage, steps) = (Usage::default(), Vec::new());
-    StepEnd { cause, exit, started_at, ended_at, usage, message: None, steps }
+    StepEnd {
+        cause,
+        exit,
+        started_at,
+        ended_at,
+        held: None,
+        ran: None,
+        usage: Usage::default(),
+        message: None,
+        steps: Vec::new(),
+    }
 }

@@ -54,6 +54,8 @@ pub enum Event {
     Operator,
     /// Dead connections are closed, and judges check the state.
     Sample,
+    /// A node asks for a leader, and looks at its fence.
+    Fence(usize),
     /// The router on a node reports its load.
     Load(usize),
 }

@@ -39,7 +39,7 @@ impl World {
         let Some(to) = kantd.course.next(&known) else { return };
         self.last_link.0 += 1;
         let id = self.last_link;
-        let hello = kantd.hello(node, id, self.plan.mutant);
+        let hello = kantd.hello(node, self.now_ms, id, self.plan.mutant);
         node.kantd = Some(kantd);
         let host = self.hosts.get(&to);
         let has_process = host.is_some_and(|host| host.process.is_some());

@@ -4,7 +4,7 @@
 use super::World;
 use common::id::{Attempt, AttemptId, JobKey, NodeName};
 use common::time::Span;
-use common::wire::node::DesiredStep;
+use common::wire::node::{DesiredStep, StepPhase};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use state::desired::desired_for;
@@ -31,11 +31,12 @@ impl World {
         let behind = Span::from_seconds(if self.log.len() % 7 == 6 { 100 } else { 0 });
         let stamped = Stamped { at: self.now - behind, command };
         let before = self.all_wishes();
+        let measured = self.measured(&stamped.command);
         let events = state::apply(&mut self.state, &stamped);
         self.check_touched(&before, &events)?;
         let wrong = self.judge.look(&self.state, &events);
         prop_assert!(wrong.is_empty(), "{wrong:#?}\nafter {stamped:?}\ngave {events:?}");
-        self.remember(&stamped.command, &events)?;
+        self.remember(&stamped.command, &events, &measured)?;
         self.log.push(stamped);
         self.pending_events.extend(events);
         // Sometimes several answers are processed at once, as in a busy controller.
@@ -66,7 +67,33 @@ impl World {
         Ok(())
     }
 
-    fn remember(&mut self, command: &Command, events: &[Event]) -> Result<(), TestCaseError> {
+    /// How long the ended steps that a command reports were on their node. A machine that replaces
+    /// another reports nothing that was on the other.
+    fn measured(&self, command: &Command) -> BTreeMap<AttemptId, Span> {
+        let steps = match command {
+            Command::ReportSteps { steps, .. } => steps,
+            Command::RegisterNode { name, identity, steps, .. }
+                if self.state.node(name).is_some_and(|node| node.identity == *identity) =>
+            {
+                steps
+            }
+            _ => return BTreeMap::new(),
+        };
+        let mut measured = BTreeMap::new();
+        for status in steps {
+            if let StepPhase::Ended(end) = &status.phase {
+                measured.entry(status.id).or_insert(end.held);
+            }
+        }
+        measured.into_iter().filter_map(|(id, held)| Some((id, held?))).collect()
+    }
+
+    fn remember(
+        &mut self,
+        command: &Command,
+        events: &[Event],
+        measured: &BTreeMap<AttemptId, Span>,
+    ) -> Result<(), TestCaseError> {
         for event in events {
             if let Some(seen) = &mut self.seen {
                 seen.insert(format!("{event:?}"));
@@ -115,7 +142,7 @@ impl World {
                     }
                 }
                 (Event::StepReported { id, node, news: ShareNews::Ended(..) }, _) => {
-                    self.tally(*id, node);
+                    self.tally(*id, node, measured.get(id).copied());
                 }
                 _ => {}
             }
@@ -180,12 +207,13 @@ impl World {
     }
 
     /// Adds up what a share kept from others, in the simplest way.
-    fn tally(&mut self, id: AttemptId, node: &NodeName) {
+    fn tally(&mut self, id: AttemptId, node: &NodeName, held: Option<Span>) {
         let began = self.given.get(&id);
         let began = began.and_then(|(since, all)| Some((since, all.on(node)?)));
         let grown = self.grown.get(&(id, node.clone())).map(|(since, share)| (since, share));
         let Some((since, share)) = grown.or(began) else { return };
-        let milliseconds = self.state.now().0 - since.0;
+        let most = self.state.now().0 - since.0;
+        let milliseconds = held.map_or(most, |held| held.0.min(most));
         let part = share.gpu_milli.map_or(1000, |part| u64::from(part.0));
         self.cpu_milliseconds += u64::from(share.cpus.len()) * milliseconds;
         self.gpu_milli_milliseconds += share.gpus.len() as u64 * part * milliseconds;

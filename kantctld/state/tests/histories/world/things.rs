@@ -210,6 +210,8 @@ pub fn step_phase(which: u8) -> StepPhase {
         exit: ExitStatus { code, signal: None },
         started_at: which.is_multiple_of(2).then_some(Time(u64::from(which))),
         ended_at: Time(9),
+        held: which.is_multiple_of(3).then_some(Span(u64::from(which) * 7)),
+        ran: which.is_multiple_of(5).then_some(Span(u64::from(which) * 5)),
         usage: Usage { cpu: Span(u64::from(which)), memory_peak: Bytes(3), ..Usage::default() },
         message: None,
         steps: Vec::new(),
