@@ -15,7 +15,10 @@ const AFTER_SECONDS_MIN: u64 = 10;
 #[must_use]
 pub fn after(config: &ControllerConfig) -> Span {
     let most = at_most(config);
-    let derived = if most < AFTER_SECONDS_MIN { 0 } else { most };
+    // While the only controller is down, nothing starts a job a second time: its outage must not
+    // end jobs.
+    let is_lone = config.peers.len() <= 1;
+    let derived = if is_lone || most < AFTER_SECONDS_MIN { 0 } else { most };
     Span::from_seconds(config.fence_after_seconds.unwrap_or(derived))
 }
 
@@ -41,8 +44,16 @@ mod tests {
             node_lost_after_seconds: lost,
             fence_after_seconds: fence,
             kill_grace_seconds: 30,
+            peers: ["a:7600", "b:7600", "c:7600"].map(str::to_owned).to_vec(),
             ..ControllerConfig::default()
         }
+    }
+
+    #[test]
+    fn a_single_controller_sets_no_fence_unless_it_is_configured() {
+        let lone = |fence| ControllerConfig { peers: Vec::new(), ..with(300, fence) };
+        assert_eq!(after(&lone(None)), Span(0));
+        assert_eq!(after(&lone(Some(100))), Span::from_seconds(100));
     }
 
     #[test]

@@ -83,9 +83,10 @@ config_table! {
         /// A node that has been without contact to a leading controller for this long ends its
         /// jobs, so that no job runs twice when the node is lost. Jobs submitted with --no-requeue
         /// run on. It must be shorter than `node_lost_after_seconds`, `kill_grace_seconds` and 10
-        /// seconds for the clean-up taken off; this is also the default, or 0 if less than 10
-        /// seconds would be left. 0: nodes never do this, and jobs survive any outage of the
-        /// controllers. Use the same value on all controllers.
+        /// seconds for the clean-up taken off. This is also the default where `peers` lists other
+        /// controllers, unless less than 10 seconds would be left; otherwise the default is 0. 0:
+        /// nodes never do this, and jobs survive any outage of the controllers. Use the same value
+        /// on all controllers.
         fence_after_seconds: Option<u64> = None,
         /// Time between SIGTERM and SIGKILL when a job is cancelled or reaches its time limit.
         kill_grace_seconds: u64 = 30,

@@ -69,7 +69,7 @@ pub(super) async fn listen(
     let kind = NodeKind::wanted(config.emulated);
     let rules = NodeRules { kind, fence_after: fence::after(config) };
     match rules.fence_after.is_zero() {
-        true => tracing::warn!("nodes without a leader go on: a job may run twice (no fence)"),
+        true => tracing::info!("nodes without a leader go on (no fence)"),
         false => tracing::info!("nodes without a leader end jobs after {}", rules.fence_after),
     }
     let router = router.layer(Extension(rules)).layer(Extension(nodes));
