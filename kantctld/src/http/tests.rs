@@ -101,6 +101,8 @@ fn spawn_controller(dir: &Path, http: SocketAddr) {
         cluster_key: at("cluster.key"),
         listen: String::new(),
         http_listen: http.to_string(),
+        allow_root_jobs: true,
+        uid_min: 0,
         disk_reserve_mib: 0,
         ..ControllerConfig::default()
     };
