@@ -6,6 +6,7 @@
 
 mod bearer;
 mod health;
+mod metrics;
 mod problem;
 
 mod page;
@@ -25,10 +26,12 @@ pub fn router(core: Arc<Core>, api: Router, is_secure: bool) -> Router {
     let programs = api
         .layer(from_fn_with_state(core.clone(), bearer::identify))
         .layer(from_fn(problem::problem_details));
+    let metrics = metrics::Metrics { core: core.clone(), last: Arc::default() };
     Router::new()
         .route("/livez", get(health::live))
         .route("/readyz", get(health::ready))
         .with_state(core)
+        .route("/metrics", get(metrics::show).with_state(metrics))
         .merge(pages)
         .fallback_service(programs)
 }

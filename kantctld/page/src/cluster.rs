@@ -91,12 +91,12 @@ fn leaf(group: &MapGroup, nodes: &[MapNode], map: &ClusterMap) -> Markup {
 }
 
 fn pager(first: usize, total: usize) -> Markup {
-    let page = first / PAGE_NODES;
+    let (page, end) = (first / PAGE_NODES, (first + PAGE_NODES).min(total));
     html! {
         @if total > PAGE_NODES {
             nav.pager aria-label="Parts of the map" {
                 @if page > 0 { a rel="prev" href={ "/?page=" (page - 1) } { "Previous nodes" } }
-                span { "Nodes " (first + 1) " to " ((first + PAGE_NODES).min(total)) " of " (total) }
+                span { "Nodes " (first + 1) " to " (end) " of " (total) }
                 @if first + PAGE_NODES < total {
                     a rel="next" href={ "/?page=" (page + 1) } { "More nodes" }
                 }

@@ -1,7 +1,7 @@
 //! What all pages have in common: head, navigation, and the user who is signed in.
 
 use crate::assets::{ICON, SCRIPT, STYLE};
-use crate::words::safe;
+use crate::words::{safe, stamp};
 use common::id::Uid;
 use common::time::Time;
 use maud::{DOCTYPE, Markup, html};
@@ -76,9 +76,8 @@ impl Frame<'_> {
                 a.brand href="/" { "kant" span.dim { " " (safe(self.cluster)) } }
                 nav aria-label="Pages" {
                     @for one in Section::ALL {
-                        a href=(one.path()) aria-current=[(Some(one) == section).then_some("page")] {
-                            (one.title())
-                        }
+                        @let current = (Some(one) == section).then_some("page");
+                        a href=(one.path()) aria-current=[current] { (one.title()) }
                     }
                 }
                 form.user method="post" action="/sign-out" {
@@ -92,7 +91,7 @@ impl Frame<'_> {
                 h1 { (title) }
                 (live)
                 @if let Some(at) = as_of {
-                    p.dim.as-of { "As of " time datetime=(at) { (at) } }
+                    p.dim.as-of { "As of " (stamp(at)) " UTC" }
                 }
             }
         };

@@ -3,7 +3,7 @@
 use crate::action::actions;
 use crate::frame::{Frame, Section};
 use crate::queue::state;
-use crate::words::{ago, count, in_path, job_link, roughly, safe, stamp};
+use crate::words::{ago, count, in_path, job_link, roughly, safe, sentence, stamp};
 use common::cpuset::CpuSet;
 use common::resource::{Allocation, Share};
 use common::text::shown_lines;
@@ -76,7 +76,7 @@ fn facts(job: &JobView, as_of: Time) -> Markup {
             @if let Some(exit) = job.exit { dt { "Exit" } dd { (exit) } }
             @if let Some(dependency) = &job.dependency { dt { "Waits for" } dd { (dependency) } }
             @if let Some(at) = job.checkpoint_at { dt { "Checkpoint" } dd { (ago(at, as_of)) } }
-            @if let Some(message) = &job.message { dt { "Message" } dd { (safe(message)) } }
+            @if let Some(message) = &job.message { dt { "Message" } dd { (sentence(message)) } }
         }
     }
 }
@@ -85,11 +85,11 @@ fn explained(explanation: &Explanation, as_of: Time) -> Markup {
     html! {
         section {
             h2 { "Why" }
-            ul { @for line in &explanation.lines { li { (safe(line)) } } }
+            ul { @for line in &explanation.lines { li { (sentence(line)) } } }
             @if let Some(at) = explanation.expected_at {
                 p { "Expected start: " (ago(at, as_of)) }
             }
-            @if let Some(advice) = &explanation.advice { p.advice { (safe(advice)) } }
+            @if let Some(advice) = &explanation.advice { p.advice { (sentence(advice)) } }
         }
     }
 }
@@ -206,7 +206,7 @@ mod tests {
         for part in [
             "3 jobs are ahead",
             "ask for less",
-            "in 1 h 00 min",
+            "in 1 h",
             "&lt;b&gt;ada&lt;/b&gt;",
             "&lt;/pre&gt;&lt;script&gt;alert(1)&lt;/script&gt;\\u{1b}[2J",
         ] {

@@ -69,11 +69,12 @@ fn node_link(name: &str) -> Markup {
 }
 
 fn pager(page: usize, first: usize, total: usize) -> Markup {
+    let end = (first + PAGE_NODES).min(total);
     html! {
         @if total > PAGE_NODES {
             nav.pager aria-label="Parts of the list" {
                 @if page > 0 { a rel="prev" href={ "/nodes?page=" (page - 1) } { "Previous" } }
-                span { "Nodes " (first + 1) " to " ((first + PAGE_NODES).min(total)) " of " (total) }
+                span { "Nodes " (first + 1) " to " (end) " of " (total) }
                 @if first + PAGE_NODES < total {
                     a rel="next" href={ "/nodes?page=" (page + 1) } { "Next" }
                 }

@@ -1,7 +1,7 @@
 //! The queue: running jobs, then waiting ones with their reasons, in parts.
 
 use crate::frame::{Frame, Section};
-use crate::words::{ago, in_path, job_link, roughly, safe};
+use crate::words::{ago, in_path, job_link, roughly, safe, sentence};
 use common::job::Phase;
 use common::time::Time;
 use common::wire::api::{JobList, JobView};
@@ -89,7 +89,7 @@ fn row(job: &JobView, as_of: Time) -> Markup {
             td { (state(job)) }
             td.number { (job.gpus) }
             td.number { (job.cpus) }
-            td { (time_text(job, as_of)) }
+            td.time { (time_text(job, as_of)) }
             td.why { (place_or_reason(job)) }
         }
     }
@@ -119,7 +119,7 @@ fn time_text(job: &JobView, as_of: Time) -> Markup {
 
 fn place_or_reason(job: &JobView) -> Markup {
     if let Some(reason) = &job.reason {
-        return html! { (safe(&reason.sentence)) };
+        return sentence(&reason.sentence);
     }
     let shares = job.allocation.as_ref().map(|allocation| allocation.shares()).unwrap_or_default();
     let nodes: Vec<_> = shares.iter().map(|share| share.node.clone()).collect();

@@ -1,7 +1,7 @@
 //! Services with their roles and replicas.
 
 use crate::frame::{Frame, Section, meter};
-use crate::words::{ago, count, job_link, safe};
+use crate::words::{ago, count, job_link, safe, sentence};
 use common::time::Time;
 use common::wire::api::{ReplicaView, RoleView, ServiceList, ServiceState, ServiceView};
 use maud::{Markup, html};
@@ -49,7 +49,7 @@ fn role_part(service: &ServiceView, role: &RoleView) -> Markup {
                 (meter(u64::from(role.ready), u64::from(role.wanted), &text)) " " (text)
                 span.dim { ", " (role.bounds.min) " to " (role.bounds.max) }
             }
-            @if let Some(decision) = &role.autoscale { p { (safe(decision)) } }
+            @if let Some(decision) = &role.autoscale { p { (sentence(decision)) } }
             ul.tasks {
                 @for replica in &role.replicas { (replica_line(replica)) }
             }

@@ -42,7 +42,7 @@ pub const fn class(status: NodeStatus) -> &'static str {
     }
 }
 
-/// The tooltip, which also tells screen readers what the colours mean.
+/// The tooltip, which screen readers read as well.
 fn title(node: &MapNode, jobs: &[MapJob]) -> String {
     let mut text = format!("{}: {}", node.name, node.status.word());
     if let Some(problem) = &node.problem {

@@ -11,6 +11,16 @@ pub fn safe(text: &str) -> Cow<'_, str> {
     shown(text)
 }
 
+/// A sentence of the controller, with the commands in it as code.
+pub fn sentence(text: &str) -> Markup {
+    let text = safe(text);
+    html! {
+        @for (index, part) in text.split('`').enumerate() {
+            @if index % 2 == 1 { code { (part) } } @else { (part) }
+        }
+    }
+}
+
 /// A time, as the span before or after `now`, with the time itself as a tooltip.
 pub fn ago(at: Time, now: Time) -> Markup {
     let text = match at > now {
@@ -33,7 +43,9 @@ pub fn roughly(span: Span) -> String {
     match (days, hours, minutes) {
         (0, 0, 0) => format!("{seconds} s"),
         (0, 0, _) => format!("{minutes} min"),
-        (0, _, _) => format!("{hours} h {minutes:02} min"),
+        (0, _, 0) => format!("{hours} h"),
+        (0, ..) => format!("{hours} h {minutes:02} min"),
+        (_, 0, _) => format!("{days} d"),
         _ => format!("{days} d {hours} h"),
     }
 }
@@ -69,11 +81,18 @@ mod tests {
 
     #[test]
     fn spans_are_rounded_to_what_a_reader_needs() {
-        let spans = [5, 65, 3_725, 90_000].map(|seconds| roughly(Span::from_seconds(seconds)));
-        assert_eq!(spans, ["5 s", "1 min", "1 h 02 min", "1 d 1 h"]);
+        let spans =
+            [5, 65, 3_725, 7_200, 90_000].map(|seconds| roughly(Span::from_seconds(seconds)));
+        assert_eq!(spans, ["5 s", "1 min", "1 h 02 min", "2 h", "1 d 1 h"]);
         let text = ago(Time(1_000), Time(61_000)).into_string();
         assert!(text.contains("1 min ago") && text.contains("1970-01-01T00:00:01Z"), "{text}");
         assert!(ago(Time(61_000), Time(1_000)).into_string().contains("in 1 min"));
+    }
+
+    #[test]
+    fn a_command_in_a_sentence_is_code_and_the_rest_is_text() {
+        let text = sentence("see `kantctl <x>`, or <b>").into_string();
+        assert_eq!(text, "see <code>kantctl &lt;x&gt;</code>, or &lt;b&gt;");
     }
 
     #[test]

@@ -238,8 +238,8 @@ pub fn job_detail(state: &State, key: JobKey, waits: &Waits) -> Option<JobList> 
             ..job_view(state, key, waits)?
         })
     };
-    let jobs = indices.into_iter().filter_map(view).collect();
-    Some(JobList { jobs, total: None, as_of: state.now() })
+    let (jobs, as_of) = (indices.into_iter().filter_map(view).collect(), state.now());
+    Some(JobList { jobs, total: None, as_of })
 }
 
 /// The timeline of an element, with what happened to its whole array until it ended.
@@ -271,8 +271,7 @@ pub fn script(state: &State, job: JobId) -> Option<&str> {
 /// A node; `None` if there is none of that name.
 #[must_use]
 pub fn node_view(state: &State, name: &NodeName) -> Option<NodeView> {
-    let node = state.node(name)?;
-    let held = state.ledger().on(name);
+    let (node, held) = (state.node(name)?, state.ledger().on(name));
     let cpus_used = Cpus(held.map_or(0, |held| held.cpus().len()));
     let gpus_used = held.map_or(0, |held| held.gpus().len());
     let gpus_used = Gpus(u32::try_from(gpus_used).unwrap_or(u32::MAX));

@@ -34,6 +34,7 @@ mod overload;
 mod partition;
 mod peer_port;
 mod policies;
+mod programs;
 mod reload;
 mod rendezvous;
 mod resize;
