@@ -76,7 +76,9 @@ fn leaf(group: &MapGroup, nodes: &[MapNode], map: &ClusterMap) -> Markup {
         .as_ref()
         .map_or("No leaf switch known".to_owned(), |leaf| format!("Leaf {leaf}"));
     let gpus = || group.nodes.iter().flat_map(|node| &node.gpus);
-    let free = gpus().filter(|of_gpu| of_gpu.is_empty()).count();
+    // No job gets the GPUs of a drained node.
+    let up = group.nodes.iter().filter(|node| class(node.status) == "up");
+    let free = up.flat_map(|node| &node.gpus).filter(|of_gpu| of_gpu.is_empty()).count();
     html! {
         section.leaf aria-label=(name) {
             h2 {
@@ -166,6 +168,7 @@ mod tests {
             r#"class="tile drained""#,
             "fan &lt;3&gt;",
             "1 of 3 GPUs free",
+            "1 of 4 GPUs free",
             "2 / 3",
         ] {
             assert!(page.contains(part), "no {part} in {page}");
