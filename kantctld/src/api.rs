@@ -118,6 +118,7 @@ fn leader_routes() -> Router<Arc<Core>> {
         .route("/v1/jobs/{key}/finish", post(lease::finish))
         .route("/v1/nodes", get(nodes::list))
         .route("/v1/nodes/{name}", get(nodes::show))
+        .route("/v1/map", get(nodes::map))
         .route("/v1/nodes/{name}/drain", post(nodes::drain))
         .route("/v1/nodes/{name}/resume", post(nodes::resume))
         .route("/v1/enrolments", get(enrolments::list))

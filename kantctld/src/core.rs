@@ -11,6 +11,7 @@ use crate::event_feed::EventFeed;
 use crate::history::History;
 use crate::mail::MailQueue;
 use crate::raft::{LogHandle, ProposeError, Status};
+use crate::round_stats::RoundStats;
 use crate::scheduler_cache::SchedulerCache;
 use crate::session_registry::SessionRegistry;
 use crate::shared_state::SharedState;
@@ -76,6 +77,8 @@ pub struct Core {
     pub audit: Audit,
     /// When this controller last saw each token.
     pub token_uses: TokenUses,
+    /// Counters of the rounds of this controller.
+    pub round_stats: RoundStats,
     /// Events for `watch` requests.
     pub event_feed: EventFeed,
     /// What nodes report of the replicas of services.
@@ -152,6 +155,7 @@ impl Core {
             revocations: Revocations::default(),
             audit,
             token_uses: TokenUses::default(),
+            round_stats: RoundStats::default(),
             event_feed: EventFeed::default(),
             readiness: RwLock::default(),
             autoscaler: RwLock::default(),

@@ -6,7 +6,11 @@
 
 mod bearer;
 mod health;
+mod metrics;
 mod problem;
+
+mod page;
+
 #[cfg(test)]
 mod tests;
 
@@ -16,14 +20,18 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use std::sync::Arc;
 
-/// Everything that is served over HTTP; `api` is the router of the API.
-pub fn router(core: Arc<Core>, api: Router) -> Router {
+/// Everything that is served over HTTP; `api` is the router of the API. `is_secure`: over TLS.
+pub fn router(core: Arc<Core>, api: Router, is_secure: bool) -> Router {
+    let pages = page::router(core.clone(), api.clone(), is_secure);
     let programs = api
         .layer(from_fn_with_state(core.clone(), bearer::identify))
         .layer(from_fn(problem::problem_details));
+    let metrics = metrics::Metrics { core: core.clone(), last: Arc::default() };
     Router::new()
         .route("/livez", get(health::live))
         .route("/readyz", get(health::ready))
         .with_state(core)
+        .route("/metrics", get(metrics::show).with_state(metrics))
+        .merge(pages)
         .fallback_service(programs)
 }

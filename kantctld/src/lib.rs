@@ -16,6 +16,7 @@ pub mod admission_limits;
 pub mod audit;
 pub mod mail;
 pub mod peers;
+pub mod round_stats;
 pub mod settings;
 pub mod shared_state;
 pub mod token_uses;

@@ -6,6 +6,7 @@
 mod attributes;
 pub mod config;
 mod job_states;
+mod scopes;
 mod slurm_compatibility;
 
 use crate::tree::{self, Tree};
@@ -36,6 +37,8 @@ pub fn run(args: Args) -> Result<()> {
     pages.push(attributes::page());
     let diagram = job_states::page(&tree);
     pages.extend(diagram.as_ref().ok().cloned());
+    let scopes = scopes::page(&tree);
+    pages.extend(scopes.as_ref().ok().cloned());
     let slurm = slurm_compatibility::page(&root);
     pages.extend(slurm.as_ref().ok().cloned());
     let stale = stale_pages(&tree, pages);
@@ -45,6 +48,7 @@ pub fn run(args: Args) -> Result<()> {
     }
     stale.iter().try_for_each(|page| page.write(&root))?;
     diagram?;
+    scopes?;
     slurm?;
     if stale.is_empty() {
         println!("gen: everything is up to date");

@@ -68,6 +68,7 @@ pub const ROUTES: &[Route] = &[
     get("/v1/accounting/nodes", ClusterRead),
     get("/v1/accounts", ClusterRead),
     get("/v1/controllers", ClusterRead),
+    get("/v1/map", ClusterRead),
     get("/v1/metrics", ClusterRead),
     get("/v1/nodes", ClusterRead),
     get("/v1/nodes/{name}", ClusterRead),

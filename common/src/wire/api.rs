@@ -22,6 +22,7 @@
 //! | POST /v1/jobs/{key}/attend | `()` -> `AttendAnswer`: a client renews the job's lease |
 //! | POST /v1/jobs/{key}/finish | `FinishRequest` -> `Changed` (an interactive job) |
 //! | GET /v1/nodes, /v1/nodes/{name} | -> `NodeList` |
+//! | GET /v1/map | -> `ClusterMap`: all nodes by leaf group, and the jobs of each GPU |
 //! | POST /v1/nodes/{name}/{drain,resume} | `DrainRequest`, `()` -> `ChangedNodes` |
 //! | POST /v1/jobs/trial | `SubmitRequest` -> `TrialView` |
 //! | POST /v1/jobs/{key}/what-if, /solve | `WhatIfRequest` -> `WhatIfView`, `SolveRequest` -> .. |
@@ -57,6 +58,7 @@ mod enrolment;
 mod explanation;
 mod history;
 mod job_name;
+mod map;
 mod metrics;
 mod priority;
 mod queues;
@@ -99,6 +101,7 @@ pub use explanation::Explanation;
 pub use history::{
     HistoryList, HistoryQuery, HistoryRun, NodeStretch, NodeUse, ReportQuery, ReportRow, ReportView,
 };
+pub use map::{ClusterMap, MapGroup, MapJob, MapNode};
 pub use metrics::{KindUse, MetricsView, SpanBucket, WaitBucket};
 pub use priority::{FactorView, PriorityList, PriorityQuery, PriorityView};
 pub use queues::{QueueHeld, QueueList};
@@ -225,6 +228,9 @@ pub struct Looked {
 pub struct JobList {
     /// Running jobs first, then waiting ones in order, then finished ones, latest first.
     pub jobs: Vec<JobView>,
+    /// The number of all that match; only with [`JobQuery::limit`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
     /// The controller's time of the answer.
     pub as_of: Time,
 }
@@ -271,6 +277,12 @@ pub struct JobQuery {
     /// Send the answer in lines while it is produced: a [`Looked`], then one [`JobView`] per line,
     /// with only the fields that tables of jobs show, which takes a third of the bytes.
     pub lines: bool,
+    /// The most jobs of the answer; `None`: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<usize>,
+    /// Leave this many of the first out.
+    #[serde(skip_serializing_if = "is_default")]
+    pub offset: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -123,7 +123,7 @@ fn jobs_match_the_golden_files() {
         timeline: vec![TimelineEntry { at: Time(1), text: "submitted".to_owned() }],
         ..waiting.clone()
     };
-    let list = JobList { jobs: vec![waiting, over], as_of: Time(4) };
+    let list = JobList { jobs: vec![waiting, over], total: None, as_of: Time(4) };
     check(&Form::JSON, "jobs.json", &list);
 }
 

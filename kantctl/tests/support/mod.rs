@@ -232,7 +232,7 @@ pub fn job(key: &str, phase: Phase, outcome: Option<Outcome>) -> JobView {
 
 /// A list of jobs as an answer.
 pub fn jobs(jobs: Vec<JobView>) -> Value {
-    serde_json::to_value(JobList { jobs, as_of: NOW }).unwrap()
+    serde_json::to_value(JobList { jobs, total: None, as_of: NOW }).unwrap()
 }
 
 /// A job that completed.

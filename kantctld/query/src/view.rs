@@ -3,6 +3,7 @@
 
 mod explain;
 mod list_row;
+mod map;
 mod queues;
 mod remarks;
 mod requested;
@@ -24,6 +25,7 @@ use std::collections::BTreeMap;
 
 pub use explain::explain;
 pub use list_row::list_rows;
+pub use map::cluster_map;
 pub use queues::queue_list;
 pub(crate) use requested::{requested, without_bulk};
 pub use solve::solve;
@@ -165,8 +167,10 @@ pub fn job_list(state: &State, query: &JobQuery, waits: &Waits) -> JobList {
     let view = |one: Listed<'_>| {
         element_view(state, (one.record, one.element, one.key), waits, requested::without_bulk)
     };
-    let jobs = listed(state, query, waits).into_iter().map(view).collect();
-    JobList { jobs, as_of: state.now() }
+    let all = listed(state, query, waits);
+    let total = query.limit.map(|_| all.len() as u64);
+    let part = all.into_iter().skip(query.offset).take(query.limit.unwrap_or(usize::MAX));
+    JobList { jobs: part.map(view).collect(), total, as_of: state.now() }
 }
 
 /// A job or task that matches a query.
@@ -234,7 +238,8 @@ pub fn job_detail(state: &State, key: JobKey, waits: &Waits) -> Option<JobList> 
             ..job_view(state, key, waits)?
         })
     };
-    Some(JobList { jobs: indices.into_iter().filter_map(view).collect(), as_of: state.now() })
+    let (jobs, as_of) = (indices.into_iter().filter_map(view).collect(), state.now());
+    Some(JobList { jobs, total: None, as_of })
 }
 
 /// The timeline of an element, with what happened to its whole array until it ended.
@@ -266,8 +271,7 @@ pub fn script(state: &State, job: JobId) -> Option<&str> {
 /// A node; `None` if there is none of that name.
 #[must_use]
 pub fn node_view(state: &State, name: &NodeName) -> Option<NodeView> {
-    let node = state.node(name)?;
-    let held = state.ledger().on(name);
+    let (node, held) = (state.node(name)?, state.ledger().on(name));
     let cpus_used = Cpus(held.map_or(0, |held| held.cpus().len()));
     let gpus_used = held.map_or(0, |held| held.gpus().len());
     let gpus_used = Gpus(u32::try_from(gpus_used).unwrap_or(u32::MAX));

@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use common::id::NodeName;
 use common::reason::Refusal;
-use common::wire::api::{ChangedNodes, DrainRequest, NodeList, QueueList, Status};
+use common::wire::api::{ChangedNodes, ClusterMap, DrainRequest, NodeList, QueueList, Status};
 use net::{Caller, Keepalive, Role};
 use query::view;
 use state::Command;
@@ -24,6 +24,13 @@ use std::sync::Arc;
 pub async fn list(State(core): State<Arc<Core>>, user: net::User) -> Result<Response, ApiFailure> {
     let now = core.now();
     let view = move |state: &_| Ok(NodeList { as_of: now, ..view::node_list(state) });
+    slow_query::respond_json(&core, user.uid, view).await
+}
+
+/// GET /v1/map
+pub async fn map(State(core): State<Arc<Core>>, user: net::User) -> Result<Response, ApiFailure> {
+    let now = core.now();
+    let view = move |state: &_| Ok(ClusterMap { as_of: now, ..view::cluster_map(state) });
     slow_query::respond_json(&core, user.uid, view).await
 }
 

@@ -7,7 +7,7 @@ use axum::http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use common::token::{Scope, TOKEN_PREFIX, TokenId};
+use common::token::{Scope, Scopes, TOKEN_PREFIX, TokenId};
 use net::{Caller, CallerError, Program, Refusal, USER_HEADER};
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ fn identified(core: &Core, headers: &HeaderMap) -> Result<Program, Refusal> {
         return Err(CallerError::Claimed.into());
     }
     let secret = bearer(headers).ok_or(CallerError::NoToken)?;
-    program(core, secret)
+    Ok(program(core, secret)?.0)
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {
@@ -44,11 +44,11 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then_some(secret.trim())
 }
 
-/// The program with this token.
+/// The program with this token, and its scopes.
 ///
 /// # Errors
 /// The refusal of a token that is not valid.
-pub fn program(core: &Core, secret: &str) -> Result<Program, Refusal> {
+pub fn program(core: &Core, secret: &str) -> Result<(Program, Scopes), Refusal> {
     if !secret.starts_with(TOKEN_PREFIX) {
         return Err(token_invalid());
     }
@@ -56,12 +56,13 @@ pub fn program(core: &Core, secret: &str) -> Result<Program, Refusal> {
     let now = core.now();
     let state = core.state.read();
     let token = state.token(&hash, now).ok_or_else(token_invalid)?;
-    Ok(Program {
+    let program = Program {
         uid: token.uid.0,
         gid: token.gid.0,
         token: TokenId::of_hash(&hash).to_string(),
         may_operate: token.scopes.contains(&Scope::Admin),
-    })
+    };
+    Ok((program, token.scopes.clone()))
 }
 
 fn unauthorized(refusal: Refusal) -> Response {

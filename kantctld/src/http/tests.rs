@@ -101,6 +101,8 @@ fn spawn_controller(dir: &Path, http: SocketAddr) {
         cluster_key: at("cluster.key"),
         listen: String::new(),
         http_listen: http.to_string(),
+        allow_root_jobs: true,
+        uid_min: 0,
         disk_reserve_mib: 0,
         ..ControllerConfig::default()
     };
@@ -142,6 +144,13 @@ async fn without_a_token_only_the_state_of_the_controller_is_open() {
         let answer = served.ask(&format!("GET {path}"), &[], "").await;
         assert_eq!((answer.status, answer.body.as_str()), (200, "ok\n"), "{path}");
     }
+    let metrics = served.ask("GET /metrics", &[], "").await;
+    let kind = "content-type: application/openmetrics-text";
+    assert!(metrics.head.contains(kind), "{}", metrics.head);
+    for line in ["slurm_jobs_pending 0.0", "kant_leader 1.0", "kant_nodes{state=\"down\"} 0.0"] {
+        assert!(metrics.body.lines().any(|one| one == line), "no {line} in {}", metrics.body);
+    }
+    assert!(metrics.body.ends_with("# EOF\n"), "{}", metrics.body);
     let forged = format!("authorization: Bearer kant-token-{}", "0".repeat(64));
     let own = served.token(&Scope::ALL).await.secret;
     let twice = bearer(&own);

@@ -6,7 +6,7 @@ use crate::scheduler_cache::Term;
 use state::{Command, Event};
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The shortest time between two rounds caused by time alone.
 const LOOK_PAUSE_MIN: Duration = Duration::from_millis(100);
@@ -47,15 +47,17 @@ pub async fn run(core: &Arc<Core>, term: Term, period: Duration) -> Infallible {
 
 async fn round(core: &Arc<Core>, term: Term) -> Result<(), RoundError> {
     let between_rounds = core.between_rounds.lock().await;
-    let (now, shared) = (core.now(), core.clone());
+    let (now, shared, begun) = (core.now(), core.clone(), Instant::now());
     // A round uses a core for a while: not on a thread that serves sockets.
     let decided =
         tokio::task::spawn_blocking(move || shared.scheduler_cache.round(term, &shared.state, now))
             .await?;
+    core.round_stats.decided(begun.elapsed());
     let Some(command) = decided else { return Ok(()) };
     if let Command::EnactRound { preempts, shrinks, starts, grows } = &command {
         let (starts, preempts) = (starts.len(), preempts.len());
         let (shrinks, grows) = (shrinks.len(), grows.len());
+        core.round_stats.enacts(starts, preempts);
         tracing::debug!(
             "a round starts {starts} jobs, preempts {preempts}, shrinks {shrinks} and grows {grows}"
         );

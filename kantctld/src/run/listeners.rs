@@ -84,7 +84,7 @@ pub(super) async fn listen(
         let listener = HttpListener::bind(&config.http_listen, pem_files(config)?.as_ref()).await?;
         let (scheme, addr) = (listener.scheme(), listener.local_addr());
         tracing::info!("listening on {scheme}://{addr}/ for programs and browsers");
-        let router = http::router(core.clone(), router);
+        let router = http::router(core.clone(), router, scheme == "https");
         servers.push(tokio::spawn(net::serve(listener, router, stopped())));
     }
     Ok(servers)

@@ -35,6 +35,7 @@ mod overload;
 mod partition;
 mod peer_port;
 mod policies;
+mod programs;
 mod reload;
 mod rendezvous;
 mod resize;

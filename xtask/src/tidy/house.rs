@@ -20,6 +20,7 @@ pub const ROOMS: &[Room] = &[
     crate_room("state", "kantctld/state", true, &["common", "engine"]),
     crate_room(TEXTS, "kantctld/query", true, &["common", "engine", "state"]),
     crate_room("lead", "kantctld/lead", true, &["common", "engine", "autoscale", "state", TEXTS]),
+    crate_room("page", "kantctld/page", true, &["common"]),
     crate_room("trace", "kantctld/trace", true, &["common", "state"]),
     crate_room("sim", "kantctld/sim", true, SIM_IMPORTS),
     crate_room("node", "kantd/node", true, &["common"]),
@@ -51,7 +52,7 @@ pub const TEXTS: &str = "query";
 const SIM_IMPORTS: &[&str] = &["common", "engine", "autoscale", "state", TEXTS, "lead", "trace"];
 
 const KANTCTLD_IMPORTS: &[&str] =
-    &["common", "engine", "state", TEXTS, "lead", "trace", "net", "wal", "replica"];
+    &["common", "engine", "state", TEXTS, "lead", "page", "trace", "net", "wal", "replica"];
 
 const fn crate_room(
     name: &'static str,

@@ -13,6 +13,7 @@ const WHY: &str =
 const ALLOWED: &[&str] = &[
     "csv",
     "flate2",
+    "maud",
     "rmp-serde",
     "serde",
     "serde_bytes",

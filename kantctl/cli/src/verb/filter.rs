@@ -94,7 +94,7 @@ impl Filter {
     /// # Errors
     /// As [`Filter::fetch_raw`].
     pub async fn fetch_brief(&self, server: &Server, all: bool) -> Result<JobList, Failure> {
-        let start = |Looked { as_of }| JobList { jobs: Vec::new(), as_of };
+        let start = |Looked { as_of }| JobList { jobs: Vec::new(), total: None, as_of };
         self.fetch_each(server, all, start, |list, job| list.jobs.push(job)).await
     }
 

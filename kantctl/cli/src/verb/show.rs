@@ -136,7 +136,7 @@ async fn show_jobs(words: &[Keys], server: &Server, screen: &Screen) -> Result<u
             screen.line("")?;
         }
         place += 1;
-        let JobList { jobs, as_of } = answer.typed;
+        let JobList { jobs, as_of, .. } = answer.typed;
         match jobs.as_slice() {
             [job] => screen.record(&jobs::record(job, as_of, &screen.zone))?,
             tasks => {

@@ -23,7 +23,8 @@ pub fn list_rows<'a>(
     query: &JobQuery,
     waits: &'a Waits,
 ) -> impl Iterator<Item = impl Serialize + use<'a>> + use<'a> {
-    listed(state, query, waits).into_iter().map(|one| ListRow::of(state, &one))
+    let part = listed(state, query, waits).into_iter().skip(query.offset);
+    part.take(query.limit.unwrap_or(usize::MAX)).map(|one| ListRow::of(state, &one))
 }
 
 /// A subset of [`common::wire::api::JobView`].

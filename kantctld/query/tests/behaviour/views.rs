@@ -284,3 +284,37 @@ fn a_story_says_which_node_vouched_for_who_submitted() {
     let at_a_controller = house.submit(Ask::default());
     assert_eq!(begins(&house, at_a_controller), "submitted by ada");
 }
+
+#[test]
+fn the_map_shows_the_jobs_of_each_gpu_and_why_a_node_takes_none() {
+    let mut house = House::new();
+    let key = house.job();
+    let id = house.start(key, vec![share("g1", 0, 2, &[1])]);
+    let actor = crate::house::OPERATOR;
+    house.apply(Command::DrainNode { actor, name: name("g2"), reason: "fans".to_owned() });
+    let map = view::cluster_map(&house.state);
+    assert_eq!(map.jobs.iter().map(|job| job.key).collect::<Vec<_>>(), [key]);
+    let group = &map.groups[0];
+    assert_eq!((map.groups.len(), &group.leaf), (1, &None), "no topology is configured");
+    let node = |wanted: &str| group.nodes.iter().find(|node| node.name == name(wanted)).unwrap();
+    assert_eq!(node("g1").gpus[..2], [vec![], vec![0]]);
+    assert_eq!(node("g1").problem, None);
+    assert_eq!(node("g2").problem.as_deref(), Some("fans"));
+    house.report("g1", id, exited(0));
+    assert!(view::cluster_map(&house.state).jobs.is_empty());
+}
+
+#[test]
+fn a_part_of_a_list_comes_with_the_number_of_all() {
+    let mut house = House::new();
+    let keys: Vec<JobKey> = (0..5).map(|_| house.job()).collect();
+    let waits = Waits::new();
+    let list = |limit, offset| {
+        let query = JobQuery { limit, offset, ..JobQuery::default() };
+        let list = view::job_list(&house.state, &query, &waits);
+        (list.jobs.iter().map(|job| job.key).collect::<Vec<_>>(), list.total)
+    };
+    assert_eq!(list(None, 0), (keys.clone(), None));
+    assert_eq!(list(Some(2), 2), (keys[2..4].to_vec(), Some(5)));
+    assert_eq!(list(Some(2), 9), (vec![], Some(5)));
+}
