@@ -43,8 +43,10 @@ fn a_follower_forwards_a_program_with_the_rights_of_its_token() -> anyhow::Resul
         Ok(at_a.ok(&["token", "create", "--scope", scope])?.trim().to_owned())
     };
     let (reader, admin) = (token("cluster:read")?, token("cluster:read,admin")?);
-    let is_served = || Ok(ask(port, "GET /v1/nodes", &admin, "")?.0 == 200);
-    wait_for("b to forward", || Ok(is_served().unwrap_or(false).then_some(())))?;
+    // Until b listens and has the token.
+    let is_served =
+        || ask(port, "GET /v1/nodes", &admin, "").is_ok_and(|(status, _)| status == 200);
+    wait_for("b to forward", || Ok(is_served().then_some(())))?;
 
     let drain = |secret: &str| ask(port, "POST /v1/nodes/n1/drain", secret, r#"{"reason":"x"}"#);
     let (status, answer) = drain(&reader)?;
