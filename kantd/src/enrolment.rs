@@ -66,7 +66,7 @@ pub async fn join(
     let identity = Identity::invited(&invitation)?;
     let endpoint = |addr: &String| Endpoint::Tls { addr: addr.clone(), identity: identity.clone() };
     let endpoints: Vec<Endpoint> = controllers.iter().map(endpoint).collect();
-    let key = NewKey::generate()?;
+    let key = NewKey::for_join(&settings.spool)?;
     let request = EnrolRequest {
         secret: Secret(invitation.secret),
         name: settings.name.clone(),

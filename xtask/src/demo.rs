@@ -10,6 +10,7 @@ mod service;
 use anyhow::{Context as _, bail};
 use e2e::{Answer, Build, Cluster, ClusterOptions, Kantctl, Machine, Person};
 use record::Record;
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 
@@ -29,6 +30,9 @@ pub struct Args {
 
 /// The submitted script.
 const EXAMPLE: &str = "train.sh";
+
+/// What the web page shows and does.
+const PAGE_SCOPES: &str = "cluster:read,jobs:read,jobs:manage,services:read";
 
 /// Runs the demo.
 ///
@@ -109,7 +113,10 @@ fn demo_cluster_options() -> anyhow::Result<ClusterOptions> {
     // The user of the demo may be `NOBODY`, which is below the usual bound.
     Ok(ClusterOptions {
         nodes,
-        controller: Some(|config| config.uid_min = 0),
+        controller: Some(|config| {
+            config.uid_min = 0;
+            config.http_listen = free_address().unwrap_or_default();
+        }),
         node: Some(|config| {
             config.uid_min = 0;
             if config.name == "node-1" {
@@ -118,6 +125,20 @@ fn demo_cluster_options() -> anyhow::Result<ClusterOptions> {
         }),
         ..ClusterOptions::default()
     })
+}
+
+/// An address for the web page. The port is reserved and released; kantctld binds it a moment later.
+fn free_address() -> Option<String> {
+    let listener = TcpListener::bind("127.0.0.1:0").ok()?;
+    listener.local_addr().ok().map(|address| address.to_string())
+}
+
+/// The address of the web page in the configuration of the demo's controller.
+fn page_address(dir: &Path) -> anyhow::Result<String> {
+    let file = dir.join("kantctld.toml");
+    let table: toml::Table = toml::from_str(&std::fs::read_to_string(file)?)?;
+    let address = table.get("http_listen").and_then(toml::Value::as_str);
+    Ok(address.context("the controller has no web page")?.to_owned())
 }
 
 /// The user `nobody`, which exists on every machine.
@@ -167,6 +188,8 @@ fn keep_running(
     println!("  kantctl nodes");
     println!("  {as_user}kantctl submit --gpus=1 --wrap 'env | grep CUDA'");
     println!("  kantctl queue --all");
+    println!("  kantctl token create --scope {PAGE_SCOPES}");
+    println!("  (with that token, sign in on the web page: http://{}/)", page_address(&dir)?);
     println!(
         "  (to restart a node's daemon: KANT_NVML_STANDIN={}/machine-NAME.toml",
         dir.display()

@@ -116,6 +116,13 @@ pub(crate) fn new_key() -> Result<(Vec<u8>, PublicKey), IdentityError> {
     Ok((pair.serialize_der(), public))
 }
 
+/// The public key of a private key in PKCS#8.
+pub(crate) fn public_key_of(pkcs8: &[u8]) -> Option<PublicKey> {
+    let der = PrivatePkcs8KeyDer::from(pkcs8);
+    let pair = KeyPair::from_pkcs8_der_and_sign_algo(&der, &PKCS_ED25519).ok()?;
+    pair.der_bytes().try_into().ok()
+}
+
 fn derive(key: &ClusterKey) -> Result<Authority, rcgen::Error> {
     let seed = key.derive("certificate authority");
     let der = [&PKCS8_ED25519_PREFIX[..], &seed].concat();

@@ -8,18 +8,21 @@ use common::wire::api::IssuedCertificate;
 use rustls::pki_types::CertificateDer;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-use crate::authority::{Authority, PublicKey, new_key};
+use crate::authority::{Authority, new_key};
+use crate::private_file::write_private;
 use crate::role::{IdentityError, Role};
 use crate::trusted::{TrustError, check_trusted};
 
 /// The file in a node's spool.
 const FILE: &str = "credentials.toml";
+/// The private key of a node that has asked for its first certificate.
+pub(crate) const JOIN_KEY_FILE: &str = "join-key";
 const HEADER: &str =
     "# The private key and the certificate of this node. Secret: only root may read it.\n";
 /// Far above any real file, so that a wrong path cannot fill the memory.
@@ -37,12 +40,6 @@ pub struct Credentials {
     pub(crate) key: Vec<u8>,
     pub(crate) certificate: CertificateDer<'static>,
     pub(crate) authorities: Vec<CertificateDer<'static>>,
-}
-
-/// A key without a certificate, for a request for one.
-pub struct NewKey {
-    private: Vec<u8>,
-    public: PublicKey,
 }
 
 /// Why credentials could not be read or written.
@@ -78,57 +75,6 @@ struct Stored {
     key: String,
     #[serde(flatten)]
     issued: IssuedCertificate,
-}
-
-impl NewKey {
-    /// # Errors
-    /// [`IdentityError::Key`]: the operating system returned no random bytes.
-    pub fn generate() -> Result<Self, IdentityError> {
-        let (private, public) = new_key()?;
-        Ok(Self { private, public })
-    }
-
-    /// The public key in hex.
-    #[must_use]
-    pub fn public(&self) -> String {
-        hex(&self.public)
-    }
-
-    /// The credentials that this key and its certificate make.
-    ///
-    /// # Errors
-    /// [`CredentialsError::Answer`] if the certificate is not one.
-    pub fn certified(self, issued: &IssuedCertificate) -> Result<Credentials, CredentialsError> {
-        Credentials::from_parts(self.private, issued).ok_or(CredentialsError::Answer)
-    }
-}
-
-/// Issues a certificate for a node and this public key.
-///
-/// # Errors
-/// [`IdentityError`].
-pub fn issue_certificate(
-    authority: &Authority,
-    (name, enrolment): (&NodeName, u32),
-    public: &PublicKey,
-    (issued, until): (Time, Time),
-) -> Result<IssuedCertificate, IdentityError> {
-    let role = Role::Node { name: name.to_string(), enrolment };
-    let certificate = authority.issue(&role, public, Some(until))?;
-    Ok(IssuedCertificate {
-        name: name.clone(),
-        enrolment,
-        issued,
-        until,
-        certificate: hex(&certificate),
-        authorities: vec![hex(authority.certificate())],
-    })
-}
-
-/// A public key as a node sends it: 64 hex digits.
-#[must_use]
-pub fn public_key(text: &str) -> Option<PublicKey> {
-    unhex(text)?.try_into().ok()
 }
 
 impl Credentials {
@@ -194,29 +140,23 @@ impl Credentials {
         Self::from_parts(key, &issued).ok_or_else(unreadable)
     }
 
-    /// Writes the credentials into a spool, in place of those that are there. They are on disk when
-    /// this returns.
+    /// Writes the credentials into a spool, in place of those that are there and of the key of a
+    /// join. They are on disk when this returns.
     ///
     /// # Errors
     /// [`CredentialsError::Io`].
     pub fn save(&self, spool: &Path) -> Result<(), CredentialsError> {
         let path = Self::file(spool);
-        let write = |path: &Path| -> io::Result<()> {
-            let draft = path.with_extension("new");
-            let _ = fs::remove_file(&draft);
-            let options = OpenOptions::new().write(true).create_new(true).mode(0o600).clone();
-            let mut file = options.open(&draft)?;
-            let stored = Stored { key: hex(&self.key), issued: self.issued() };
-            let text = toml::to_string(&stored).map_err(io::Error::other)?;
-            file.write_all(format!("{HEADER}{text}").as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&draft, path)?;
-            File::open(spool)?.sync_all()
-        };
-        write(&path).map_err(|source| CredentialsError::Io { verb: "write", path, source })
+        let stored = Stored { key: hex(&self.key), issued: self.issued() };
+        let text = toml::to_string(&stored).map_err(io::Error::other);
+        text.and_then(|text| write_private(spool, &path, &format!("{HEADER}{text}")))
+            .map_err(|source| CredentialsError::Io { verb: "write", path, source })?;
+        // It is of no use any more, and a later join generates another.
+        let _ = fs::remove_file(spool.join(JOIN_KEY_FILE));
+        Ok(())
     }
 
-    fn from_parts(key: Vec<u8>, issued: &IssuedCertificate) -> Option<Self> {
+    pub(crate) fn from_parts(key: Vec<u8>, issued: &IssuedCertificate) -> Option<Self> {
         let certificate = |text: &String| unhex(text).map(CertificateDer::from);
         Some(Self {
             name: issued.name.clone(),
@@ -254,16 +194,9 @@ mod tests {
 
     fn credentials() -> Credentials {
         let authority = Authority::new(&ClusterKey::generate().unwrap()).unwrap();
-        let key = NewKey::generate().unwrap();
-        let public = public_key(&key.public()).unwrap();
-        let issued = issue_certificate(
-            &authority,
-            (&NodeName::new("g1").unwrap(), 2),
-            &public,
-            (Time(100), Time(300)),
-        )
-        .unwrap();
-        key.certified(&issued).unwrap()
+        let (issued, until) = (Time(100), Time(300));
+        let made = Credentials::issued_by(&authority, NodeName::new("g1").unwrap()).unwrap();
+        Credentials { issued, until, ..made }
     }
 
     #[test]

@@ -24,9 +24,13 @@ mod secret;
 mod authority;
 mod invitation;
 
+mod pinned;
+mod private_file;
+
 mod credentials;
 mod identity;
-mod pinned;
+
+mod new_key;
 
 mod caller;
 mod client;
@@ -53,7 +57,7 @@ pub use channel::{
     connect_channel,
 };
 pub use client::{Client, ClientError, Endpoint};
-pub use credentials::{Credentials, CredentialsError, NewKey, issue_certificate, public_key};
+pub use credentials::{Credentials, CredentialsError};
 pub use forward::forward;
 pub use identity::Identity;
 pub use invitation::{Invitation, NotAnInvitation};
@@ -61,6 +65,7 @@ pub use key::{ClusterKey, KeyError};
 pub use listen::{
     HttpListener, ListenError, LocalListener, PemFiles, TlsListener, serve, serve_revocable,
 };
+pub use new_key::{NewKey, issue_certificate, public_key};
 pub use passable::make_passable_dir;
 pub use refusal::{ApiError, ErrorBody, Refusal, RefusalCode};
 pub use revocations::Revocations;
