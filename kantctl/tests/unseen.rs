@@ -38,6 +38,7 @@ fn is_answer(what: &str, value: &Value) -> bool {
         ["controllers", ..] => reads_as::<api::ControllerList>(value),
         ["tokens"] if what.starts_with("POST") => reads_as::<api::TokenAnswer>(value),
         ["audit"] => reads_as::<api::AuditList>(value),
+        ["invitations", ..] => reads_as::<api::InvitationList>(value),
         ["enrolments", "invite"] => reads_as::<api::InviteAnswer>(value),
         ["enrolments", ..] => reads_as::<api::EnrolmentList>(value),
         ["tokens", ..] => reads_as::<api::TokenList>(value),

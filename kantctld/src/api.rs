@@ -13,6 +13,7 @@ mod controllers;
 mod enrolments;
 mod error;
 mod history;
+mod invitations;
 mod jobs;
 mod leader;
 mod leader_socket;
@@ -122,6 +123,8 @@ fn leader_routes() -> Router<Arc<Core>> {
         .route("/v1/nodes/{name}/drain", post(nodes::drain))
         .route("/v1/nodes/{name}/resume", post(nodes::resume))
         .route("/v1/enrolments", get(enrolments::list))
+        .route("/v1/invitations", get(invitations::list))
+        .route("/v1/invitations/{id}/withdraw", post(invitations::withdraw))
         .route("/v1/enrolments/{name}/revoke", post(enrolments::revoke))
         .route("/v1/reservations", get(reservations::list).post(reservations::create))
         .route("/v1/reservations/{name}/update", post(reservations::update))

@@ -107,6 +107,8 @@ pub const ROUTES: &[Route] = &[
     closed("POST", "/v1/controllers/{id}/transfer"),
     closed("GET", "/v1/audit"),
     closed("GET", "/v1/enrolments"),
+    closed("GET", "/v1/invitations"),
+    closed("POST", "/v1/invitations/{id}/withdraw"),
     closed("POST", "/v1/enrolments/invite"),
     closed("POST", "/v1/enrolments/join"),
     closed("POST", "/v1/enrolments/renew"),

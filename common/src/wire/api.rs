@@ -46,6 +46,7 @@
 //! | POST /v1/controllers/{id}/promote, /remove, /transfer | -> `ControllerList` |
 //! | GET /v1/audit?`AuditQuery` | -> `AuditList` (operators) |
 //! | GET /v1/enrolments | -> `EnrolmentList` (operators) |
+//! | GET /v1/invitations, POST /v1/invitations/{id}/withdraw | -> `InvitationList` (operators) |
 //! | POST /v1/enrolments/invite | `NodeInviteRequest` -> `InviteAnswer` (operators) |
 //! | POST /v1/enrolments/join, /renew | `EnrolRequest`, `RenewRequest` -> `IssuedCertificate` |
 //! | POST /v1/enrolments/{name}/revoke | `()` -> `EnrolmentList` (operators) |
@@ -94,8 +95,8 @@ pub use controllers::{
     JoinRequest,
 };
 pub use enrolment::{
-    EnrolRequest, EnrolmentList, EnrolmentView, IssuedCertificate, NodeInviteRequest, RenewRequest,
-    Secret,
+    EnrolRequest, EnrolmentList, EnrolmentView, InvitationList, InvitationView, IssuedCertificate,
+    NodeInviteRequest, RenewRequest, Secret,
 };
 pub use explanation::Explanation;
 pub use history::{

@@ -13,10 +13,10 @@ use common::time::{Span, Time};
 use common::unit::{Bytes, Cpus, Gpus};
 use common::wire::api::{
     BatchAnswer, BatchJob, BatchOutcome, BatchRequest, ControllerList, ControllerRole,
-    ControllerView, EnrolRequest, EnrolmentList, EnrolmentView, InviteAnswer, InviteRequest,
-    IssuedCertificate, JobList, JobView, JoinAnswer, JoinRequest, LaunchAnswer, LaunchRequest,
-    NodeInviteRequest, NodeList, NodeView, ReasonView, RenewRequest, Secret, SubmitAnswer,
-    SubmitRequest, TimelineEntry,
+    ControllerView, EnrolRequest, EnrolmentList, EnrolmentView, InvitationList, InvitationView,
+    InviteAnswer, InviteRequest, IssuedCertificate, JobList, JobView, JoinAnswer, JoinRequest,
+    LaunchAnswer, LaunchRequest, NodeInviteRequest, NodeList, NodeView, ReasonView, RenewRequest,
+    Secret, SubmitAnswer, SubmitRequest, TimelineEntry,
 };
 use common::wire::peer::PEER_PROTOCOL;
 use std::collections::BTreeMap;
@@ -224,6 +224,15 @@ fn the_enrolment_of_a_node_matches_the_golden_files() {
         revoked_by: Some(Uid(0)),
     };
     check(&Form::JSON, "enrolments.json", &EnrolmentList { enrolments: vec![one] });
+    let nodes = vec![NodeName::new("g001").unwrap()];
+    let one = InvitationView {
+        id: "3f9a0c51e7d2".to_owned(),
+        by: Uid(0),
+        until: Time(1_700_000_000_000),
+        controller: false,
+        nodes,
+    };
+    check(&Form::JSON, "invitations.json", &InvitationList { invitations: vec![one] });
 }
 
 #[test]

@@ -74,6 +74,7 @@ fn get(path: &str, line: &str) -> Response {
         ("/v1/tokens", _) => json(value!({ "tokens": [token()], "as_of": NOW })),
         ("/v1/audit", _) => json(audit(line)),
         ("/v1/enrolments", _) => json(enrolments()),
+        ("/v1/invitations", _) => json(invitations()),
         ("/v1/backup", _) => output(b"a backup", true),
         _ => match key {
             "40" => json(jobs(vec![failed()])),
@@ -122,6 +123,7 @@ fn post(path: &str, request: &ReceivedRequest) -> Response {
             "restart": ["listen"], "warnings": ["queue debug has no nodes"]
         })),
         (Some("controllers"), ..) => json(controllers()),
+        (Some("invitations"), ..) => json(value!({ "invitations": [] })),
         (Some("enrolments"), Some("invite"), _) => json(value!({
             "invitation": format!("kant-invitation-{}-{}", "0f".repeat(20), "9d".repeat(16)),
             "until": NOW + Span::from_minutes(60), "address": "ctl1:7600"
@@ -140,6 +142,16 @@ fn post(path: &str, request: &ReceivedRequest) -> Response {
         }
         _ => unknown(),
     }
+}
+
+fn invitations() -> Value {
+    let until = NOW + Span::from_minutes(60);
+    value!({ "invitations": [
+        { "id": "3f9a0c51e7d2", "by": 0, "until": until, "controller": false,
+          "nodes": ["g-001", "g-002", "g-007"] },
+        { "id": "8812aa00ce45", "by": 4711, "until": until, "controller": true },
+        { "id": "c0ffee00c0ff", "by": 0, "until": until, "controller": false },
+    ] })
 }
 
 fn enrolments() -> Value {

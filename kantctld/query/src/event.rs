@@ -84,6 +84,9 @@ impl fmt::Display for Line<'_> {
             Event::ServiceChanged { .. } | Event::ServiceRemoved { .. } => service(f, self.0),
             Event::Invited { by, until } => invited(f, *by, *until),
             Event::InvitationUsed { by, address } => joins(f, *by, address),
+            Event::InvitationWithdrawn { id, by } => {
+                write!(f, "invitation {id}: withdrawn by {}", user_phrase(*by))
+            }
             Event::NodeEnrolled { name, number, by } => enrolled(f, name, *number, *by),
             Event::NodeRevoked { name, by } => revoked(f, name, *by),
             Event::TokenCreated { .. } | Event::TokenRevoked { .. } => token(f, self.0),

@@ -212,6 +212,12 @@ pub enum Command {
         lasts: Span,
         admits: Admits,
     },
+    /// Ends an invitation before its time.
+    WithdrawInvitation {
+        actor: Actor,
+        /// The beginning of its hash ([`crate::invitation::ID_CHARS`]).
+        id: String,
+    },
     /// Lets a controller join by an invitation.
     UseInvitation {
         /// SHA-256 of the secret that the controller presented, in hex.

@@ -73,6 +73,7 @@ pub fn wakes_scheduler(events: &[Event]) -> bool {
         | Event::ServiceChanged { .. }
         | Event::ServiceRemoved { .. }
         | Event::Invited { .. }
+        | Event::InvitationWithdrawn { .. }
         | Event::NodeEnrolled { .. }
         | Event::NodeRevoked { .. }
         | Event::InvitationUsed { .. }

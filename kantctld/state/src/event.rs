@@ -249,6 +249,11 @@ pub enum Event {
         by: Uid,
         until: Time,
     },
+    /// An invitation ended before its time.
+    InvitationWithdrawn {
+        id: String,
+        by: Uid,
+    },
     /// A node may have certificates of this enrolment.
     NodeEnrolled {
         name: NodeName,

@@ -14,6 +14,9 @@ pub const NODES_MAX: usize = 20_000;
 /// The maximum lifetime of an invitation.
 pub const LASTS_MAX: Span = Span::from_seconds(7 * 86_400);
 
+/// The characters of the hash that name an invitation to operators. They do not help to guess it.
+pub const ID_CHARS: usize = 12;
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Invitation {
     pub by: Uid,

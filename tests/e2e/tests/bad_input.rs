@@ -110,6 +110,11 @@ fn a_second_node_with_the_same_name_is_refused_and_the_first_stays() -> anyhow::
     let text = text.replace("spool-n1", "spool-twin").replace("kantd-n1.sock", "twin.sock");
     let twin_config = cluster.dir().join("twin.toml");
     std::fs::write(&twin_config, text)?;
+    // As on a machine that was made from a copy of the first one's disk.
+    let spool = |name: &str| cluster.dir().join(name);
+    std::fs::create_dir(spool("spool-twin"))?;
+    let credentials = "credentials.toml";
+    std::fs::copy(spool("spool-n1").join(credentials), spool("spool-twin").join(credentials))?;
     let mut command = Command::new(&cluster.binaries().kantd);
     command.arg("--config").arg(&twin_config);
     let twin = e2e::Daemon::start(command, &cluster.dir().join("twin.log"))?;

@@ -21,6 +21,8 @@ pub enum InvitationRefusal {
     /// An invitation without names does not replace a node.
     #[error("there is already a node {name}")]
     NameTaken { name: NodeName },
+    #[error("there is no invitation {id}, or it has expired")]
+    NoSuchId { id: String },
     #[error("there are already {limit} invitations")]
     TooMany { limit: usize },
 }
@@ -29,7 +31,7 @@ impl InvitationRefusal {
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::Unknown => "no_invitation",
+            Self::Unknown | Self::NoSuchId { .. } => "no_invitation",
             Self::Used { .. } | Self::UsedByNode { .. } => "invitation_used",
             Self::NotForNode { .. } => "not_invited",
             Self::NameTaken { .. } => "name_taken",
@@ -52,7 +54,10 @@ impl InvitationRefusal {
             Self::NameTaken { .. } => {
                 "to enrol this node again, an operator names it: `kantctl admin node invite NAME`"
             }
-            Self::TooMany { .. } => "wait until some expire",
+            Self::NoSuchId { .. } => "`kantctl admin invitation list` shows those that are open",
+            Self::TooMany { .. } => {
+                "wait until some expire, or withdraw some: `kantctl admin invitation list`"
+            }
         }
     }
 }

@@ -55,6 +55,26 @@ pub struct IssuedCertificate {
     pub authorities: Vec<String>,
 }
 
+/// The invitations that may still be used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InvitationList {
+    pub invitations: Vec<InvitationView>,
+}
+
+/// An open invitation, without its secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InvitationView {
+    pub id: String,
+    /// The operator who made it.
+    pub by: Uid,
+    pub until: Time,
+    /// It admits a controller, not nodes.
+    pub controller: bool,
+    /// The nodes that may still join; none: one node whose name is new.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<NodeName>,
+}
+
 /// The enrolled nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnrolmentList {

@@ -1,5 +1,6 @@
 //! `kantctl admin`: administration of the controllers, and backups.
 
+mod invitation;
 mod node;
 
 use crate::failure::{Failure, OK};
@@ -94,6 +95,9 @@ pub enum What {
     /// Invite nodes to the cluster, and revoke their certificates
     #[command(subcommand, after_help = node::EXAMPLES)]
     Node(node::Node),
+    /// List and withdraw invitations
+    #[command(subcommand, after_help = invitation::EXAMPLES)]
+    Invitation(invitation::Invitation),
     /// Save the whole state of the cluster in one file, for `kantctld restore`
     #[command(after_help = BACKUP_EXAMPLES)]
     Backup(Backup),
@@ -154,6 +158,7 @@ pub struct One {
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let controller = match &args.what {
         What::Controller(controller) => controller,
+        What::Invitation(asked) => return invitation::run(asked, server, screen).await,
         What::Node(node) => return node::run(node, server, screen).await,
         What::Backup(backup) => return save(&backup.file, server, screen).await,
     };

@@ -44,6 +44,7 @@ mod target;
 mod update_job;
 mod update_reservation;
 mod use_invitation;
+mod withdraw_invitation;
 
 pub use admission::may_wait;
 pub use update_job::updated;
@@ -101,6 +102,7 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
         | Command::UpdateReservation { .. }
         | Command::DeleteReservation { .. }
         | Command::Invite { .. }
+        | Command::WithdrawInvitation { .. }
         | Command::RevokeNode { .. }) => operators::apply(state, out, by_operator),
         about_service @ (Command::DeployService(_)
         | Command::ActOnService { .. }

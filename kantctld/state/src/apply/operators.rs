@@ -2,7 +2,7 @@
 
 use super::{
     create_reservation, delete_reservation, drain_node, invite, resume_node, revoke_node,
-    update_reservation,
+    update_reservation, withdraw_invitation,
 };
 use crate::command::Command;
 use crate::event::Event;
@@ -30,6 +30,9 @@ pub(super) fn apply(
         }
         Command::Invite { actor, hash, lasts, admits } => {
             invite::apply(state, out, actor, (hash, *lasts, admits))
+        }
+        Command::WithdrawInvitation { actor, id } => {
+            withdraw_invitation::apply(state, out, actor, id)
         }
         Command::RevokeNode { actor, name } => revoke_node::apply(state, out, actor, name),
         // The caller passes no other command.

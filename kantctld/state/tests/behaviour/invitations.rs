@@ -188,6 +188,23 @@ fn a_lost_answer_is_repeated_only_for_the_same_invitation() {
 }
 
 #[test]
+fn an_operator_withdraws_an_invitation_by_the_beginning_of_its_hash() {
+    let mut house = House::new();
+    let hash = "0123456789abcdef";
+    house.apply(invite_nodes(hash, &["g1", "g2"]));
+    house.apply(enrol(hash, "g1", "k1"));
+    let withdraw = |actor, id: &str| Command::WithdrawInvitation { actor, id: id.to_owned() };
+    assert!(matches!(house.refused(withdraw(USER, "0123456789ab")), Refusal::OperatorsOnly { .. }));
+    for id in ["", "0123456789a", "0123456789abc", "ffffffffffff"] {
+        let unknown = InvitationRefusal::NoSuchId { id: id.to_owned() };
+        assert_eq!(house.refused(withdraw(OPERATOR, id)), Refusal::Invitation(unknown));
+    }
+    house.apply(withdraw(OPERATOR, "0123456789ab"));
+    assert_eq!(house.refused(enrol(hash, "g2", "k2")), NO_INVITATION);
+    assert_eq!(house.state.check_certificate(&node("g1"), 1), Ok(()), "who joined stays");
+}
+
+#[test]
 fn a_revoked_node_leaves_no_place_in_an_invitation() {
     let mut house = House::new();
     house.apply(invite_nodes("x", &["g1", "g2"]));

@@ -68,6 +68,7 @@ impl Touched {
             | Event::ServiceChanged { .. }
             | Event::ServiceRemoved { .. }
             | Event::Invited { .. }
+            | Event::InvitationWithdrawn { .. }
             | Event::NodeEnrolled { .. }
             | Event::NodeRevoked { .. }
             | Event::InvitationUsed { .. }
