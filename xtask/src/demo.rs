@@ -127,7 +127,8 @@ fn demo_cluster_options() -> anyhow::Result<ClusterOptions> {
     })
 }
 
-/// An address for the web page. The port is reserved and released; kantctld binds it a moment later.
+/// An address for the web page. The port is reserved and released; kantctld binds it a moment
+/// later.
 fn free_address() -> Option<String> {
     let listener = TcpListener::bind("127.0.0.1:0").ok()?;
     listener.local_addr().ok().map(|address| address.to_string())

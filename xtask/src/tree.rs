@@ -41,8 +41,11 @@ impl Tree {
         let mut tree = Tree { origin: root.display().to_string(), ..Tree::default() };
         for path in list.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty()) {
             let path = String::from_utf8_lossy(path);
-            if let Some(text) = read_text(&root.join(path.as_ref())) {
-                tree.put(&path, &text);
+            match read_text(&root.join(path.as_ref())) {
+                Some(text) => tree.put(&path, &text),
+                // No rule reads an image, but pages link to it.
+                None if path.ends_with(".png") => tree.put(&path, ""),
+                None => {}
             }
         }
         Ok(tree)

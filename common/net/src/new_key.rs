@@ -1,4 +1,5 @@
-//! A key for which a node asks for a certificate, and the certificate that a controller issues for it.
+//! A key for which a node asks for a certificate, and the certificate that a controller issues for
+//! it.
 
 use common::hex::{hex, unhex};
 use common::id::NodeName;

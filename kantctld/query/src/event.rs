@@ -84,9 +84,7 @@ impl fmt::Display for Line<'_> {
             Event::ServiceChanged { .. } | Event::ServiceRemoved { .. } => service(f, self.0),
             Event::Invited { by, until } => invited(f, *by, *until),
             Event::InvitationUsed { by, address } => joins(f, *by, address),
-            Event::InvitationWithdrawn { id, by } => {
-                write!(f, "invitation {id}: withdrawn by {}", user_phrase(*by))
-            }
+            Event::InvitationWithdrawn { id, by } => withdrawn(f, id, *by),
             Event::NodeEnrolled { name, number, by } => enrolled(f, name, *number, *by),
             Event::NodeRevoked { name, by } => revoked(f, name, *by),
             Event::TokenCreated { .. } | Event::TokenRevoked { .. } => token(f, self.0),
@@ -147,6 +145,10 @@ fn reservation(
     by: Uid,
 ) -> fmt::Result {
     write!(f, "reservation {name}: {what} by {}", user_phrase(by))
+}
+
+fn withdrawn(f: &mut fmt::Formatter<'_>, id: &str, by: Uid) -> fmt::Result {
+    write!(f, "invitation {id}: withdrawn by {}", user_phrase(by))
 }
 
 fn enrolled(f: &mut fmt::Formatter<'_>, name: &NodeName, number: u32, by: Uid) -> fmt::Result {

@@ -111,9 +111,7 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
         | Command::StopReplica { .. }
         | Command::EndUpdate { .. }
         | Command::RemoveService { .. }) => services::apply(state, out, about_service),
-        Command::UseInvitation { hash, address } => {
-            use_invitation::apply(state, out, hash, address)
-        }
+        Command::UseInvitation { hash, address: at } => use_invitation::apply(state, out, hash, at),
         Command::EnrolNode { hash, name, key } => enrol_node::apply(state, out, hash, (name, key)),
         Command::CreateToken { actor, token } => create_token::apply(state, out, actor, token),
         Command::RevokeToken { actor, id } => revoke_token::apply(state, out, actor, id),

@@ -16,7 +16,8 @@ impl State {
         self.invitations.clear();
     }
 
-    /// All invitations by the hashes of their secrets. An expired one may remain for up to a minute.
+    /// All invitations by the hashes of their secrets. An expired one may remain for up to a
+    /// minute.
     pub fn invitations(&self) -> impl Iterator<Item = (&str, &Invitation)> {
         self.invitations.iter().map(|(hash, invitation)| (hash.as_str(), invitation))
     }
