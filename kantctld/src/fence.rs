@@ -19,7 +19,7 @@ pub fn after(config: &ControllerConfig) -> Span {
     // end jobs.
     let is_lone = config.peers.len() <= 1;
     let derived = if is_lone || most < AFTER_SECONDS_MIN { 0 } else { most };
-    Span::from_seconds(config.fence_after_seconds.unwrap_or(derived))
+    Span::from_seconds(config.fence_after_seconds.0.unwrap_or(derived))
 }
 
 /// The longest fence with which the jobs of a node have ended when it is lost.
@@ -38,11 +38,12 @@ pub const fn lost_after_at_least(fence_seconds: u64, config: &ControllerConfig) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use common::config::AutoSeconds;
 
     fn with(lost: u64, fence: Option<u64>) -> ControllerConfig {
         ControllerConfig {
             node_lost_after_seconds: lost,
-            fence_after_seconds: fence,
+            fence_after_seconds: AutoSeconds(fence),
             kill_grace_seconds: 30,
             peers: ["a:7600", "b:7600", "c:7600"].map(str::to_owned).to_vec(),
             ..ControllerConfig::default()

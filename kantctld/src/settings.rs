@@ -147,7 +147,7 @@ pub fn check(config: &ControllerConfig) -> Result<(), SettingsError> {
 /// Checks that the jobs of a node without a leader have ended when the node is lost.
 fn check_fence(config: &ControllerConfig) -> Result<(), SettingsError> {
     let fence_max = fence::at_most(config);
-    match config.fence_after_seconds {
+    match config.fence_after_seconds.0 {
         Some(fence) if fence > fence_max => {
             let lost_min = fence::lost_after_at_least(fence, config);
             Err(SettingsError::Fence { fence, fence_max, lost_min })

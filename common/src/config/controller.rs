@@ -1,6 +1,7 @@
 //! The keys of /etc/kant/kantctld.toml.
 
 use super::account::AccountTable;
+use super::automatic::AutoSeconds;
 use super::moves::MovesTable;
 use super::priority::PriorityTable;
 use super::qos::QosTable;
@@ -83,11 +84,11 @@ config_table! {
         /// A node that has been without contact to a leading controller for this long ends its
         /// jobs, so that no job runs twice when the node is lost. Jobs submitted with --no-requeue
         /// run on. It must be shorter than `node_lost_after_seconds`, `kill_grace_seconds` and 10
-        /// seconds for the clean-up taken off. This is also the default where `peers` lists other
-        /// controllers, unless less than 10 seconds would be left; otherwise the default is 0. 0:
-        /// nodes never do this, and jobs survive any outage of the controllers. Use the same value
-        /// on all controllers.
-        fence_after_seconds: Option<u64> = None,
+        /// seconds for the clean-up taken off. `"auto"` means that value where `peers` lists other
+        /// controllers, unless less than 10 seconds would be left, and otherwise 0. 0: nodes never
+        /// do this, and jobs survive any outage of the controllers. Use the same value on all
+        /// controllers.
+        fence_after_seconds: AutoSeconds = AutoSeconds(None),
         /// Time between SIGTERM and SIGKILL when a job is cancelled or reaches its time limit.
         kill_grace_seconds: u64 = 30,
         /// The longest time between two scheduling rounds. A round also runs after each change.

@@ -3,6 +3,7 @@
 
 mod account;
 mod amounts;
+mod automatic;
 mod client;
 mod controller;
 mod limits;
@@ -18,6 +19,7 @@ mod topology;
 
 pub use account::AccountTable;
 pub use amounts::AmountsTable;
+pub use automatic::AutoSeconds;
 pub use client::ClientConfig;
 pub use controller::{ControllerConfig, VouchedFor};
 pub use limits::LimitsTable;

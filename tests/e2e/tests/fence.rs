@@ -1,7 +1,7 @@
 //! Nodes without a leader end the jobs that may be started elsewhere, and no others; what nodes
 //! measured is what users are charged.
 
-use common::config::ControllerConfig;
+use common::config::{AutoSeconds, ControllerConfig};
 use common::job::{Outcome, Phase};
 use e2e::{Cluster, ClusterOptions, Controllers, Person, wait_for};
 use nix::sys::signal::Signal;
@@ -17,7 +17,7 @@ const KILL_GRACE: Duration = Duration::from_secs(2);
 
 fn fenced(config: &mut ControllerConfig) {
     config.node_lost_after_seconds = 30;
-    config.fence_after_seconds = Some(FENCE_AFTER.as_secs());
+    config.fence_after_seconds = AutoSeconds(Some(FENCE_AFTER.as_secs()));
     config.kill_grace_seconds = KILL_GRACE.as_secs();
 }
 

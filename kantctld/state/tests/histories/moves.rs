@@ -107,7 +107,7 @@ pub fn moves() -> impl Strategy<Value = Vec<Move>> {
         2 => Just(Move::Forget),
         2 => some().prop_map(Move::Configure),
         1 => some().prop_map(Move::Invite),
-        2 => some().prop_map(Move::Join),
+        1 => some().prop_map(Move::Join),
         2 => (0..4000_u32).prop_map(Move::Wait),
         2 => Just(Move::Crash),
     ];

@@ -179,10 +179,10 @@ impl World {
             }
             Move::Invite(which) => {
                 let lasts = Span::from_minutes(60 * u64::from(which % 8));
-                let (actor, hash) = (actor(which / 64), invitation(*which));
-                let admits = match which % 4 {
-                    0 | 1 => Admits::Controller,
-                    2 => Admits::AnyNode,
+                let (actor, hash) = (actor(which / 128), invitation(*which));
+                let admits = match which % 16 {
+                    even if even % 2 == 0 => Admits::Controller,
+                    15 => Admits::AnyNode,
                     _ => Admits::Nodes((0..8).map(node).collect()),
                 };
                 self.apply(Command::Invite { actor, hash, lasts, admits })
@@ -311,9 +311,9 @@ impl World {
 /// A controller or a node uses an invitation, or an operator revokes a node.
 fn join(which: u8) -> Command {
     let (hash, name) = (invitation(which), node(which / 4));
-    match which % 4 {
+    match which % 2 {
         _ if which > 220 => Command::RevokeNode { actor: actor(which / 4), name },
-        0 | 1 => Command::UseInvitation { hash, address: format!("c{which}:6820") },
+        0 => Command::UseInvitation { hash, address: format!("c{which}:6820") },
         _ => Command::EnrolNode { hash, name, key: format!("key {}", which % 3) },
     }
 }

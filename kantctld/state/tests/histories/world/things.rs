@@ -105,9 +105,9 @@ pub fn inventory(cpus: u32, gpus: u16, boot: u8) -> Inventory {
     }
 }
 
-/// The hash of one of four secrets.
+/// The hash of one of two secrets.
 pub fn invitation(which: u8) -> String {
-    format!("hash-{}", which % 4)
+    format!("hash-{}", which % 2)
 }
 
 pub fn actor(user: u8) -> Actor {
