@@ -200,6 +200,9 @@ fn a_channel_that_was_opened_before_the_revocation_gets_no_session_after_it() ->
     })
 }
 
+/// Attempts of each kind; all together are fewer than the refusals that are audited in a minute.
+const ATTEMPTS: u64 = 10;
+
 #[test]
 fn a_stranger_without_an_invitation_writes_nothing_to_the_log_and_is_audited() -> anyhow::Result<()>
 {
@@ -225,19 +228,20 @@ fn a_stranger_without_an_invitation_writes_nothing_to_the_log_and_is_audited() -
             (("GET", "/v1/status"), &enrol, StatusCode::UNAUTHORIZED),
             (("POST", "/v1/jobs"), &enrol, StatusCode::UNAUTHORIZED),
         ] {
-            let (answered, code) = attack(&client, on, None, body.clone()).await?;
-            assert_eq!(answered, status, "{on:?}: {code}");
+            for _ in 0..ATTEMPTS {
+                let (answered, code) = attack(&client, on, None, body.clone()).await?;
+                assert_eq!(answered, status, "{on:?}: {code}");
+            }
         }
         anyhow::Ok(())
     })?;
-    assert_eq!(index()?, before);
+    // The controller itself may write an entry meanwhile.
+    assert!(index()? < before + ATTEMPTS, "each attempt was an entry of the log");
     let is_it = |line: &&Value| line["via"] == "stranger 127.0.0.1" && line["result"] == "refused";
-    let found = wait_for("the lines", || {
-        let found = lines(&cluster)?.iter().filter(is_it).count();
-        Ok((found == 4).then_some(found))
-    })?;
-    assert_eq!(found, 4);
-    Ok(())
+    wait_for("the lines", || {
+        let found = lines(&cluster)?.iter().filter(is_it).count() as u64;
+        Ok((found == 4 * ATTEMPTS).then_some(()))
+    })
 }
 
 #[test]
