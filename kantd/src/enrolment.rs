@@ -112,6 +112,13 @@ impl Renewal {
 
     /// Renews the certificate whenever half of its life is over. Never returns.
     pub async fn run(mut self) {
+        if clock::now() > self.credentials.until {
+            let (name, until) = (&self.credentials.name, self.credentials.until);
+            tracing::error!(
+                "the certificate of this node ended at {until}: if this node's clock is right, an \
+                 operator runs `kantctl admin node invite {name}`, and root runs `kantd join` here"
+            );
+        }
         loop {
             if self.credentials.is_due_for_renewal(clock::now()) {
                 self.renew_or_warn().await;

@@ -163,7 +163,7 @@ impl Session {
     ) -> Result<(Channel<FromNode, ToNode>, Observed, Confirmations), SessionError> {
         let mut channel = connect_channel(endpoint, NODE_PATH, self.timing.keepalive)
             .await
-            .map_err(SessionError::Unreached)?;
+            .map_err(not_connected)?;
         let reported = self.observed.borrow_and_update().clone();
         let asked_at = clock::uptime();
         let hello = FromNode::Hello(Box::new(self.hello(&reported)));
@@ -273,6 +273,17 @@ impl Session {
 /// The end of a sentence that names the leader, if it is known.
 fn leader_hint(leader: &Option<String>) -> String {
     leader.as_ref().map(|leader| format!(": {leader} does")).unwrap_or_default()
+}
+
+/// Why there is no channel: the controller refuses the certificate, or it was not reached.
+fn not_connected(error: ClientError) -> SessionError {
+    match error {
+        ClientError::Refused { status: 403, error } => {
+            let hint = error.hint.map(|hint| format!(": {hint}")).unwrap_or_default();
+            SessionError::Refused(error.message + &hint)
+        }
+        error => SessionError::Unreached(error),
+    }
 }
 
 /// The outcome that determines which controller comes next.

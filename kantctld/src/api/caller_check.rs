@@ -62,7 +62,7 @@ pub fn check_certificate(core: &Core, name: &str, enrolment: u32) -> Result<(), 
     };
     let hint = format!(
         "if this is the right machine, an operator runs `kantctl admin node invite {name}`, and \
-         then root runs `kantd join` on it"
+         then root runs `kantd join` on it and restarts kantd"
     );
     Err(Refusal::new(StatusCode::FORBIDDEN, "certificate_revoked", message).hint(hint))
 }
