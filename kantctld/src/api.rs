@@ -77,7 +77,6 @@ pub fn router(core: Arc<Core>, peers: Arc<Peers<StateMachine>>) -> Router {
         .layer(Extension(peers))
         .layer(from_fn_with_state(core.clone(), body_limit::limit_body))
         .layer(from_fn_with_state(core.clone(), caller_check::check))
-        .layer(from_fn_with_state(core.clone(), token_check::check))
         .layer(from_fn_with_state(auditor, audited::audited))
         .layer(DefaultBodyLimit::max(body_limit::BODY_BYTES_MAX))
         .with_state(core)

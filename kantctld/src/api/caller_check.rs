@@ -1,9 +1,11 @@
 //! The check of a request's caller. A host without a certificate may do no more than use an
-//! invitation; the certificate of a node must not be revoked; and a request that a node forwards
-//! for a user is refused if the node may not vouch for that user. The leader repeats the checks
-//! of nodes, because another controller may be configured differently or have an older state.
+//! invitation; the certificate of a node must not be revoked; a program needs a token with the
+//! scope of the route; and a request that a node forwards for a user is refused if the node may not
+//! vouch for that user. The leader repeats the checks, because another controller may be configured
+//! differently or have an older state.
 
 use super::origin::Origin;
+use super::token_check;
 use super::{CONTROLLERS_PATH, ENROL_PATH};
 use crate::core::Core;
 use axum::extract::{Request, State};
@@ -32,7 +34,10 @@ pub async fn check(
         Some((node, enrolment)) => check_certificate(&core, node, enrolment),
         None => Ok(()),
     });
-    match checked.and_then(|()| check_voucher(&core, &caller, &origin, &request)) {
+    let checked = checked
+        .and_then(|()| token_check::check(&core, &caller, &origin, &request))
+        .and_then(|()| check_voucher(&core, &caller, &origin, &request));
+    match checked {
         Ok(()) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
     }

@@ -4,32 +4,23 @@
 
 use super::origin::Origin;
 use crate::core::Core;
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{MatchedPath, Request};
 use axum::http::StatusCode;
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
 use common::id::Uid;
 use common::token::{self, TokenId};
 use net::{Caller, Refusal};
-use std::sync::Arc;
 
-/// Passes a request on unless it comes from a program whose token does not allow it.
-pub async fn check(
-    State(core): State<Arc<Core>>,
-    caller: Caller,
-    origin: Origin,
-    request: Request,
-    next: Next,
-) -> Response {
-    if let Some(id) = origin.token()
-        && let Err(refusal) = check_token(&core, id, &caller, &request)
-    {
-        return refusal.into_response();
-    }
-    next.run(request).await
-}
-
-fn check_token(core: &Core, id: &str, caller: &Caller, request: &Request) -> Result<(), Refusal> {
+/// Checks the token of a program's request.
+///
+/// # Errors
+/// A refusal that names the missing scope, or a token that is not valid.
+pub(super) fn check(
+    core: &Core,
+    caller: &Caller,
+    origin: &Origin,
+    request: &Request,
+) -> Result<(), Refusal> {
+    let Some(id) = origin.token() else { return Ok(()) };
     let user = net::caller_identity(caller, request.headers())?;
     let id: TokenId = id.parse().map_err(|_| invalid())?;
     let now = core.now();

@@ -11,7 +11,7 @@ use axum::{Extension, Json};
 use common::id::{Gid, Uid};
 use common::reason::{Refusal, TokenRefusal};
 use common::token::TokenId;
-use common::wire::api::{TokenAnswer, TokenList, TokenQuery, TokenRequest, TokenView};
+use common::wire::api::{Secret, TokenAnswer, TokenList, TokenQuery, TokenRequest, TokenView};
 use net::User;
 use state::{Command, NewToken};
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub async fn create(
     let (actor, token) = (core.actor(&user), Box::new(token));
     core.command(Command::CreateToken { actor, token }).await?;
     let token = view(&core, &id).ok_or(TokenRefusal::Unknown { id }).map_err(Refusal::from)?;
-    Ok(Json(TokenAnswer { secret, token }))
+    Ok(Json(TokenAnswer { secret: Secret(secret), token }))
 }
 
 /// GET /v1/tokens

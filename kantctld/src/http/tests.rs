@@ -6,7 +6,7 @@ use crate::settings::ConfigFile;
 use common::config::ControllerConfig;
 use common::time::Span;
 use common::token::Scope;
-use common::wire::api::{TokenAnswer, TokenList, TokenRequest};
+use common::wire::api::{Secret, TokenAnswer, TokenList, TokenRequest};
 use net::{Client, Endpoint};
 use serde_json::{Value, json};
 use std::net::{SocketAddr, TcpListener};
@@ -117,7 +117,7 @@ fn spawn_controller(dir: &Path, http: SocketAddr) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_has_its_scopes_and_no_others() {
     let served = Served::start().await;
-    let TokenAnswer { secret, token } = served.token(&[Scope::JobsRead]).await;
+    let TokenAnswer { secret: Secret(secret), token } = served.token(&[Scope::JobsRead]).await;
     assert_eq!(served.get("/v1/jobs", &secret).await.status, 200);
     let refused = served.get("/v1/nodes", &secret).await;
     assert_eq!((refused.status, &refused.json()["code"]), (403, &json!("scope_missing")));
@@ -152,7 +152,7 @@ async fn without_a_token_only_the_state_of_the_controller_is_open() {
     }
     assert!(metrics.body.ends_with("# EOF\n"), "{}", metrics.body);
     let forged = format!("authorization: Bearer kant-token-{}", "0".repeat(64));
-    let own = served.token(&Scope::ALL).await.secret;
+    let own = served.token(&Scope::ALL).await.secret.0;
     let twice = bearer(&own);
     let cases: [(&[&str], u16, &str); 6] = [
         (&[], 401, "no-token"),
@@ -178,10 +178,10 @@ async fn an_operator_acts_as_one_only_with_the_scope_admin() {
     let request = json!({ "reason": "test" });
     let all_but_admin: Vec<Scope> =
         Scope::ALL.into_iter().filter(|scope| *scope != Scope::Admin).collect();
-    let plain = served.token(&all_but_admin).await.secret;
+    let plain = served.token(&all_but_admin).await.secret.0;
     let refused = served.post("/v1/nodes/n1/drain", &plain, &request).await;
     assert_eq!((refused.status, &refused.json()["code"]), (403, &json!("scope_missing")));
-    let admin = served.token(&[Scope::Admin]).await.secret;
+    let admin = served.token(&[Scope::Admin]).await.secret.0;
     let refused = served.post("/v1/nodes/n1/drain", &admin, &request).await;
     assert_eq!((refused.status, &refused.json()["code"]), (404, &json!("unknown_node")));
 }

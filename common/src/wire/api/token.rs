@@ -1,5 +1,6 @@
 //! Tokens: how they are created and listed. A secret is in one answer only.
 
+use super::enrolment::Secret;
 use crate::id::{NodeName, Uid};
 use crate::serde_skip::is_default;
 use crate::time::{Span, Time};
@@ -19,8 +20,7 @@ pub struct TokenRequest {
 /// A new token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenAnswer {
-    /// The secret.
-    pub secret: String,
+    pub secret: Secret,
     pub token: TokenView,
 }
 

@@ -201,6 +201,16 @@ async fn all_ready(server: &Server) -> Result<Value, Failure> {
 async fn invite(lasts: Span, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let request = InviteRequest { lasts };
     let raw: Value = server.post(INVITE, &request, Retry::IfUnsent).await?;
+    show_invitation(
+        raw,
+        "kantctld",
+        "on the new controller's host; it admits one controller, once",
+        screen,
+    )
+}
+
+/// Shows the command by which a host joins: which program runs, and where.
+fn show_invitation(raw: Value, program: &str, place: &str, screen: &Screen) -> Result<u8, Failure> {
     let answer: Answer<InviteAnswer> = raw.try_into()?;
     if screen.json {
         screen.answer(&answer.raw)?;
@@ -208,12 +218,8 @@ async fn invite(lasts: Span, server: &Server, screen: &Screen) -> Result<u8, Fai
     }
     let InviteAnswer { invitation, until, address } = &answer.typed;
     let to = if address.is_empty() { "HOST:PORT" } else { address };
-    let until = local(*until, &screen.zone);
-    note(&format!(
-        "run this on the new controller's host; it admits one controller, once, until {until}:"
-    ));
-    let invitation = &invitation.0;
-    screen.line(&format!("KANT_INVITATION={invitation} kantctld join --to {to}"))?;
+    note(&format!("run this {place}, until {}:", local(*until, &screen.zone)));
+    screen.line(&format!("KANT_INVITATION={} {program} join --to {to}", invitation.0))?;
     Ok(OK)
 }
 

@@ -130,7 +130,7 @@ async fn create(args: &Create, server: &Server, screen: &Screen) -> Result<u8, F
     let TokenAnswer { secret, token } = &answer.typed;
     let (until, scopes) = (local(token.until, &screen.zone), tokens::scopes(token));
     note(&format!("token {} for {scopes} until {until}; it is shown only now", token.id));
-    screen.line(secret)?;
+    screen.line(&secret.0)?;
     Ok(OK)
 }
 

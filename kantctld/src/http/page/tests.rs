@@ -16,7 +16,7 @@ struct Browser<'a> {
 
 impl<'a> Browser<'a> {
     async fn sign_in(served: &'a Served, scopes: &[Scope]) -> Self {
-        let secret = served.token(scopes).await.secret;
+        let secret = served.token(scopes).await.secret.0;
         let answer = served.ask("POST /sign-in", &[FORM], &format!("token={secret}")).await;
         assert_eq!(answer.status, 303, "{}", answer.body);
         let set = answer.head.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();

@@ -45,9 +45,7 @@ pub(super) fn apply(
     let number = state.next_enrolment(name);
     let (key, invitation) = (key.to_owned(), hash.to_owned());
     let enrolment = Enrolment { number, key, invitation, by, at: now, revoked: None };
-    if state.enrolments.insert(name.clone(), enrolment).is_some() {
-        state.tokens.retain(|_, token| token.via.as_ref() != Some(name));
-    }
+    state.enrolments.insert(name.clone(), enrolment);
     events.push(Event::NodeEnrolled { name: name.clone(), number, by });
     Ok(())
 }

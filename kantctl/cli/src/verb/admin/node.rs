@@ -13,7 +13,7 @@ use clap::Subcommand;
 use common::hostlist;
 use common::id::NodeName;
 use common::time::Span;
-use common::wire::api::{EnrolmentList, EnrolmentView, InviteAnswer, NodeInviteRequest};
+use common::wire::api::{EnrolmentList, EnrolmentView, NodeInviteRequest};
 use serde_json::Value;
 
 pub const EXAMPLES: &str = "\
@@ -114,22 +114,12 @@ async fn invite(asked: &Invite, server: &Server, screen: &Screen) -> Result<u8, 
     let count = names.len();
     let request = NodeInviteRequest { lasts: *lasts, names };
     let raw: Value = server.post(INVITE, &request, Retry::IfUnsent).await?;
-    let answer: Answer<InviteAnswer> = raw.try_into()?;
-    if screen.json {
-        screen.answer(&answer.raw)?;
-        return Ok(OK);
-    }
-    let InviteAnswer { invitation, until, address } = &answer.typed;
-    let to = if address.is_empty() { "HOST:PORT" } else { address };
-    let until = local(*until, &screen.zone);
-    let admitted = match (nodes, count) {
+    let place = match (nodes, count) {
         (Some(nodes), 1) => format!("as root on {nodes}; it admits that node once"),
         (Some(nodes), _) => format!("as root on each of {nodes}; it admits each of them once"),
         (None, _) => "as root on the new node; it admits one node".to_owned(),
     };
-    note(&format!("run this {admitted}, until {until}:"));
-    screen.line(&format!("KANT_INVITATION={} kantd join --to {to}", invitation.0))?;
-    Ok(OK)
+    super::show_invitation(raw, "kantd", &place, screen)
 }
 
 const COLUMNS: [Column; 5] = [
