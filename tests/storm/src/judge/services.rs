@@ -30,6 +30,8 @@ pub struct ServiceJudge {
     listed: BTreeSet<AttemptId>,
     /// Since when no fault has been in effect, in milliseconds.
     calm_ms: Option<u64>,
+    /// When the newest leader was elected, in milliseconds.
+    leader_since_ms: u64,
     /// Number of replicas that the log started.
     pub started: usize,
 }
@@ -41,6 +43,11 @@ impl ServiceJudge {
     /// Records that no fault is in effect from now on.
     pub fn note_calm(&mut self, now_ms: u64) {
         self.calm_ms = self.calm_ms.or(Some(now_ms));
+    }
+
+    /// Records that a controller leads, elected at a time.
+    pub fn leads(&mut self, since_ms: u64) {
+        self.leader_since_ms = self.leader_since_ms.max(since_ms);
     }
 
     /// Records that a replica answers requests, or no longer does.

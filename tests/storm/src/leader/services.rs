@@ -120,6 +120,7 @@ impl Lead {
         let services = &mut self.services;
         if !std::mem::replace(&mut services.has_begun, true) {
             services.readiness.begin(now);
+            services.judge.borrow_mut().leads(self.since_ms);
         }
         for (node, report) in std::mem::take(&mut services.reports) {
             let is_news = match report {
@@ -158,7 +159,7 @@ impl Lead {
         self.spoil(state, &mut plan.commands);
         plan.commands.extend(scaled);
         let services = &mut self.services;
-        services.judge.borrow_mut().decided(state, &plan.commands);
+        services.judge.borrow_mut().decided(self.since_ms, state, &plan.commands);
         services.open = plan.commands.len();
         services.has_failed = false;
         services.paused_until_ms = now_ms + PAUSE_MS;

@@ -15,11 +15,18 @@ struct Alive {
     role: RoleName,
     ordinal: Ordinal,
     runs: bool,
+    /// One without probes is ready as soon as it runs: its node makes no report on that.
+    has_probes: bool,
 }
 
 impl ServiceJudge {
-    /// Checks the commands that a leader decided on together.
-    pub fn decided(&mut self, state: &State, commands: &[Command]) {
+    /// Checks the commands that a leader, elected at `since_ms`, decided on together. A leader that
+    /// does not know yet that another one was elected decides in vain: a majority has voted in the
+    /// later term, so it takes no more of this leader's commands.
+    pub fn decided(&mut self, since_ms: u64, state: &State, commands: &[Command]) {
+        if since_ms < self.leader_since_ms {
+            return;
+        }
         let mut stopped: BTreeMap<JobKey, StopReason> = BTreeMap::new();
         let mut started: Vec<(&Service, &RoleName, Revision)> = Vec::new();
         for command in commands {
@@ -66,15 +73,15 @@ impl ServiceJudge {
             }
         }
         let is_lost = |one: &&&Alive| {
-            let was_ready = self.answering.contains(&one.id) && self.shown_ready.contains(&one.id);
+            let was_ready = self.answering.contains(&one.id) && self.is_shown_ready(one);
             why(one).is_some() && one.runs && was_ready
         };
         let lost: Vec<StopReason> = all.iter().filter(is_lost).filter_map(|one| why(one)).collect();
         if lost.is_empty() {
             return;
         }
-        let may_serve = |id| self.answering.contains(&id) || self.shown_ready.contains(&id);
-        let left = all.iter().filter(|one| why(one).is_none() && one.runs && may_serve(one.id));
+        let may_serve = |one: &Alive| self.answering.contains(&one.id) || self.is_shown_ready(one);
+        let left = all.iter().filter(|one| why(one).is_none() && one.runs && may_serve(one));
         let left = left.count();
         let is_update = lost.iter().all(|why| *why == StopReason::Replaced);
         let missing = if is_update { update.missing_max() } else { update.max_parallel };
@@ -87,6 +94,11 @@ impl ServiceJudge {
             );
             self.complain("enough-ready", text);
         }
+    }
+
+    /// Whether a leader has to take a replica that runs for ready.
+    fn is_shown_ready(&self, one: &Alive) -> bool {
+        !one.has_probes || self.shown_ready.contains(&one.id)
     }
 
     fn judge_starts(
@@ -127,7 +139,9 @@ fn alive(state: &State, service: &Service) -> Vec<Alive> {
         let runs = element.phase == Phase::Running;
         let (role, ordinal) = (replica.role.clone(), replica.ordinal);
         let id = element.attempt_id(record.key(*index));
-        (!is_over).then_some(Alive { id, role, ordinal, runs })
+        let probes = service.role_of(replica).map(|role| &role.probes);
+        let has_probes = probes.is_none_or(|probes| probes.all().next().is_some());
+        (!is_over).then_some(Alive { id, role, ordinal, runs, has_probes })
     });
     replicas.collect()
 }
