@@ -15,5 +15,7 @@ pub use awaited::Awaited;
 pub use bad_request::BadRequest;
 pub use bound::{Bound, Counted, QuotaBound, What};
 pub use note::Note;
-pub use refusal::{InvitationRefusal, Mend, NoRoom, Refusal, ServiceRefusal, TokenRefusal};
+pub use refusal::{
+    InvitationRefusal, KeyRotationRefusal, Mend, NoRoom, Refusal, ServiceRefusal, TokenRefusal,
+};
 pub use wait::{Nearest, Need, WaitReason};

@@ -36,6 +36,8 @@ pub struct Credentials {
     /// When the certificate was issued, and when it ends. By the controllers' clock.
     pub issued: Time,
     pub until: Time,
+    /// The step of the replacements of the cluster key in which it was issued.
+    pub generation: u32,
     /// PKCS#8.
     pub(crate) key: Vec<u8>,
     pub(crate) certificate: CertificateDer<'static>,
@@ -92,6 +94,7 @@ impl Credentials {
             enrolment,
             issued: Time(0),
             until: Time(u64::MAX),
+            generation: 0,
             key,
             certificate,
             authorities: vec![authority.certificate().clone()],
@@ -163,6 +166,7 @@ impl Credentials {
             enrolment: issued.enrolment,
             issued: issued.issued,
             until: issued.until,
+            generation: issued.generation,
             key,
             certificate: certificate(&issued.certificate)?,
             authorities: issued.authorities.iter().map(certificate).collect::<Option<_>>()?,
@@ -175,6 +179,7 @@ impl Credentials {
             enrolment: self.enrolment,
             issued: self.issued,
             until: self.until,
+            generation: self.generation,
             certificate: hex(&self.certificate),
             authorities: self.authorities.iter().map(|one| hex(one)).collect(),
         }

@@ -50,11 +50,22 @@ impl Identity {
     /// [`IdentityError`].
     pub fn controller(key: &ClusterKey) -> Result<Self, IdentityError> {
         let authority = Authority::new(key)?;
+        Self::controller_of(&authority, std::slice::from_ref(authority.certificate()))
+    }
+
+    /// A controller whose certificate is of one authority, and which trusts several.
+    ///
+    /// # Errors
+    /// [`IdentityError`].
+    pub fn controller_of(
+        authority: &Authority,
+        trusted: &[CertificateDer<'static>],
+    ) -> Result<Self, IdentityError> {
         let (private, public) = new_key()?;
         let leaf = authority.issue(&Role::Controller, &public, None)?;
         let chain = vec![leaf, authority.certificate().clone()];
         let certified = Certified { chain, key: private_key(&private) };
-        Self::new(Some(Role::Controller), Some(certified), &[authority.certificate().clone()])
+        Self::new(Some(Role::Controller), Some(certified), trusted)
     }
 
     /// A node with credentials.

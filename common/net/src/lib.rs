@@ -27,9 +27,11 @@ mod invitation;
 mod pinned;
 mod private_file;
 
+mod cluster_keys;
 mod credentials;
 mod identity;
 
+mod authorities;
 mod new_key;
 
 mod caller;
@@ -47,6 +49,7 @@ pub use axum::{
     http,
 };
 
+pub use authorities::Authorities;
 pub use authority::{Authority, PublicKey};
 pub use backoff::Backoff;
 pub use caller::{
@@ -57,6 +60,7 @@ pub use channel::{
     connect_channel,
 };
 pub use client::{Client, ClientError, Endpoint};
+pub use cluster_keys::ClusterKeys;
 pub use credentials::{Credentials, CredentialsError};
 pub use forward::forward;
 pub use identity::Identity;
@@ -65,7 +69,7 @@ pub use key::{ClusterKey, KeyError};
 pub use listen::{
     HttpListener, ListenError, LocalListener, PemFiles, TlsListener, serve, serve_revocable,
 };
-pub use new_key::{NewKey, issue_certificate, public_key};
+pub use new_key::{NewKey, public_key};
 pub use passable::make_passable_dir;
 pub use refusal::{ApiError, ErrorBody, Refusal, RefusalCode};
 pub use revocations::Revocations;

@@ -1,17 +1,14 @@
-//! A key for which a node asks for a certificate, and the certificate that a controller issues for
-//! it.
+//! A key for which a node asks for a certificate.
 
 use common::hex::{hex, unhex};
-use common::id::NodeName;
-use common::time::Time;
 use common::wire::api::IssuedCertificate;
 use std::fs;
 use std::path::Path;
 
-use crate::authority::{Authority, PublicKey, new_key, public_key_of};
+use crate::authority::{PublicKey, new_key, public_key_of};
 use crate::credentials::{Credentials, CredentialsError, JOIN_KEY_FILE};
 use crate::private_file::write_private;
-use crate::role::{IdentityError, Role};
+use crate::role::IdentityError;
 
 /// A key without a certificate, for a request for one.
 pub struct NewKey {
@@ -63,28 +60,6 @@ impl NewKey {
     }
 }
 
-/// Issues a certificate for a node and this public key.
-///
-/// # Errors
-/// [`IdentityError`].
-pub fn issue_certificate(
-    authority: &Authority,
-    (name, enrolment): (&NodeName, u32),
-    public: &PublicKey,
-    (issued, until): (Time, Time),
-) -> Result<IssuedCertificate, IdentityError> {
-    let role = Role::Node { name: name.to_string(), enrolment };
-    let certificate = authority.issue(&role, public, Some(until))?;
-    Ok(IssuedCertificate {
-        name: name.clone(),
-        enrolment,
-        issued,
-        until,
-        certificate: hex(&certificate),
-        authorities: vec![hex(authority.certificate())],
-    })
-}
-
 /// A public key as a node sends it: 64 hex digits.
 #[must_use]
 pub fn public_key(text: &str) -> Option<PublicKey> {
@@ -94,14 +69,19 @@ pub fn public_key(text: &str) -> Option<PublicKey> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::authorities::Authorities;
+    use crate::cluster_keys::ClusterKeys;
     use crate::key::ClusterKey;
+    use common::id::NodeName;
+    use common::time::Time;
 
     fn credentials() -> Credentials {
-        let authority = Authority::new(&ClusterKey::generate().unwrap()).unwrap();
+        let keys = ClusterKeys::new(ClusterKey::generate().unwrap());
+        let authorities = Authorities::new(&keys).unwrap();
         let key = NewKey::generate().unwrap();
         let public = public_key(&key.public()).unwrap();
         let node = (&NodeName::new("g1").unwrap(), 2);
-        let issued = issue_certificate(&authority, node, &public, (Time(100), Time(300))).unwrap();
+        let issued = authorities.issue(node, &public, (Time(100), Time(300))).unwrap();
         key.certified(&issued).unwrap()
     }
 

@@ -5,11 +5,13 @@ mod checkpoint;
 mod code;
 mod hint;
 mod invitation;
+mod key_rotation;
 mod room;
 mod service;
 mod token;
 
 pub use invitation::InvitationRefusal;
+pub use key_rotation::KeyRotationRefusal;
 pub use room::NoRoom;
 pub use service::ServiceRefusal;
 pub use token::TokenRefusal;
@@ -139,6 +141,8 @@ pub enum Refusal {
     TextsGone { job: JobId },
     #[error(transparent)]
     Invitation(#[from] InvitationRefusal),
+    #[error(transparent)]
+    KeyRotation(#[from] KeyRotationRefusal),
     #[error(transparent)]
     Service(#[from] ServiceRefusal),
     #[error(transparent)]

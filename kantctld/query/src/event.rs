@@ -87,6 +87,7 @@ impl fmt::Display for Line<'_> {
             Event::InvitationWithdrawn { id, by } => withdrawn(f, id, *by),
             Event::NodeEnrolled { name, number, by } => enrolled(f, name, *number, *by),
             Event::NodeRevoked { name, by } => revoked(f, name, *by),
+            Event::KeyStepBegun { generation, by } => key_step(f, *generation, *by),
             Event::TokenCreated { .. } | Event::TokenRevoked { .. } => token(f, self.0),
             Event::SubmitRefused { place, refusal } => {
                 write!(f, "job {} of many refused: {}", place + 1, refusal.with_hint())
@@ -111,6 +112,13 @@ impl fmt::Display for Line<'_> {
             | Event::JobDelayed { .. }
             | Event::JobHeldForFaults { .. } => Ok(()),
         }
+    }
+}
+
+fn key_step(f: &mut fmt::Formatter<'_>, generation: u32, by: Option<Uid>) -> fmt::Result {
+    match by {
+        Some(by) => write!(f, "cluster key: step {generation} begun by {}", user_phrase(by)),
+        None => write!(f, "cluster key: step {generation} begun, as all hosts had followed"),
     }
 }
 

@@ -140,6 +140,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::ReservationClosed { .. }
         | Refusal::HeldByOperator { .. }
         | Refusal::Invitation(_)
+        | Refusal::KeyRotation(_)
         | Refusal::NiceNegative => StatusCode::FORBIDDEN,
         Refusal::WrongPhase { .. }
         | Refusal::NothingToSave { .. }

@@ -96,6 +96,8 @@ pub fn restore(
 
 /// More than the times that a node was enrolled since any backup.
 const ENROLMENTS_SKIPPED: u32 = 1_000_000;
+/// More than the steps of replacements of the cluster key since any backup.
+const GENERATIONS_SKIPPED: u32 = 1_000_000;
 
 /// Protects against repeating what happened after the backup: skips job numbers and numbers of
 /// enrolments, and closes invitations that may have been used.
@@ -105,6 +107,7 @@ fn prepare_state(mut state: state::State) -> Result<state::State, MembershipErro
     }
     state.close_invitations();
     state.skip_enrolments(ENROLMENTS_SKIPPED);
+    state.settle_keys(GENERATIONS_SKIPPED);
     state.revoke_tokens();
     Ok(state)
 }

@@ -7,6 +7,7 @@
 
 mod actor;
 mod bulk_action;
+mod key_action;
 mod many;
 mod round;
 mod service;
@@ -31,6 +32,7 @@ use serde::{Deserialize, Serialize};
 
 pub use actor::Actor;
 pub use bulk_action::{BulkAction, SomeTasks};
+pub use key_action::KeyAction;
 pub use many::{ManyJobs, OneOfMany};
 pub use round::{RoundGrow, RoundPreempt, RoundShrink, RoundStart};
 pub use service::{Deployment, ServiceAction};
@@ -235,6 +237,8 @@ pub enum Command {
     },
     /// Makes a node's certificates invalid.
     RevokeNode { actor: Actor, name: NodeName },
+    /// Replaces the cluster key, step by step.
+    RotateKey(KeyAction),
     /// Creates a token for the actor.
     CreateToken { actor: Actor, token: Box<NewToken> },
     /// Ends a token of the actor or, for an operator, of any user.

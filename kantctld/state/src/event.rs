@@ -266,6 +266,12 @@ pub enum Event {
         name: NodeName,
         by: Uid,
     },
+    /// A step of the replacement of the cluster key began, or the replacement ended.
+    KeyStepBegun {
+        generation: u32,
+        /// An operator; `None`: all hosts had followed.
+        by: Option<Uid>,
+    },
     /// A controller joined by an invitation.
     InvitationUsed {
         /// The user that made the invitation.

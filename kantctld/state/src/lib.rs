@@ -10,6 +10,7 @@ pub mod blobs;
 pub mod enrolment;
 pub mod fault;
 pub mod invitation;
+pub mod key_rotation;
 pub mod ledger;
 pub mod living;
 pub mod timeline;

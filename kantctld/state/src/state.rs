@@ -5,6 +5,7 @@
 mod enrolments;
 mod indexes;
 mod invitations;
+mod restored;
 mod services;
 mod tokens;
 
@@ -16,6 +17,7 @@ use crate::event::Event;
 use crate::footprint::Footprint;
 use crate::invitation::Invitation;
 use crate::job::{Element, Record};
+use crate::key_rotation::KeyStatus;
 use crate::ledger::Ledger;
 use crate::living::{Living, Standing};
 use crate::node::NodeRecord;
@@ -71,6 +73,8 @@ pub struct State {
     /// Numbers of enrolments up to this one may have been given before a restore.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) enrolment_floor: u32,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) keys: KeyStatus,
     /// By the hash of their secrets, in hex.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) tokens: BTreeMap<String, Token>,
@@ -135,20 +139,6 @@ impl State {
     #[must_use]
     pub const fn last_job(&self) -> JobId {
         self.last_job
-    }
-
-    /// Skips this number of job ids, which are then never given. For a state restored from a
-    /// backup, after which other jobs got them. Returns false and changes nothing if there are not
-    /// enough ids left.
-    #[must_use]
-    pub fn skip_jobs(&mut self, count: u32) -> bool {
-        match self.last_job.0.checked_add(count) {
-            Some(last) => {
-                self.last_job = JobId(last);
-                true
-            }
-            None => false,
-        }
     }
 
     /// All queues, including those that admit no new jobs ([`State::is_retired`]).

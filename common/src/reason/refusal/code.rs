@@ -40,6 +40,7 @@ impl Refusal {
             Self::NoRoom(room) => room.code(),
             Self::TextsGone { .. } => "texts_gone",
             Self::Invitation(refusal) => refusal.code(),
+            Self::KeyRotation(refusal) => refusal.code(),
             Self::Service(refusal) => refusal.code(),
             Self::Token(refusal) => refusal.code(),
             Self::BadAsk { .. } => "bad_ask",

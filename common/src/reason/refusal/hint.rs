@@ -84,6 +84,7 @@ impl Refusal {
             Self::TextsGone { .. } => "submit it again",
             Self::NoRoom(room) => room.hint(),
             Self::Invitation(refusal) => refusal.hint(),
+            Self::KeyRotation(refusal) => refusal.hint(),
             Self::Token(refusal) => refusal.hint(),
             _ => return None,
         })

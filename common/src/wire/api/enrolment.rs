@@ -1,6 +1,7 @@
 //! Enrolment of nodes: invitations, certificates, and what an operator sees of them.
 
 use crate::id::{NodeName, Uid};
+use crate::serde_skip::is_default;
 use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -53,6 +54,9 @@ pub struct IssuedCertificate {
     /// X.509 in hex, as are the authorities that the node is to trust.
     pub certificate: String,
     pub authorities: Vec<String>,
+    /// The step of the replacements of the cluster key, counted from 0.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub generation: u32,
 }
 
 /// The invitations that may still be used.

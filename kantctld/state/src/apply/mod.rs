@@ -34,6 +34,7 @@ mod resume_job;
 mod resume_node;
 mod revoke_node;
 mod revoke_token;
+mod rotate_key;
 mod services;
 mod start_overdue;
 mod submit_job;
@@ -104,6 +105,7 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
         | Command::Invite { .. }
         | Command::WithdrawInvitation { .. }
         | Command::RevokeNode { .. }) => operators::apply(state, out, by_operator),
+        Command::RotateKey(action) => rotate_key::apply(state, out, action),
         about_service @ (Command::DeployService(_)
         | Command::ActOnService { .. }
         | Command::AutoscaleService { .. }

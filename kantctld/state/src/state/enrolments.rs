@@ -2,6 +2,7 @@
 
 use super::State;
 use crate::enrolment::{Enrolment, Invalid};
+use crate::key_rotation::KeyStatus;
 use common::id::{AttemptId, NodeName, Uid};
 
 impl State {
@@ -19,12 +20,6 @@ impl State {
             None if number < enrolment.number => Err(Invalid::Superseded(enrolment.number)),
             None => Ok(()),
         }
-    }
-
-    /// Makes sure that no number of an enrolment is given a second time. For a state restored from
-    /// a backup, after which nodes may have been enrolled.
-    pub fn skip_enrolments(&mut self, count: u32) {
-        self.enrolment_floor = self.enrolment_floor.saturating_add(count);
     }
 
     /// The number of the next enrolment of this node.
@@ -45,6 +40,12 @@ impl State {
     #[must_use]
     pub fn enrolment(&self, name: &NodeName) -> Option<&Enrolment> {
         self.enrolments.get(name)
+    }
+
+    /// The authority of the cluster, and its replacement.
+    #[must_use]
+    pub const fn key_status(&self) -> &KeyStatus {
+        &self.keys
     }
 
     /// By name.

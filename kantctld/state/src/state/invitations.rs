@@ -1,4 +1,4 @@
-//! Reading and removing invitations.
+//! Reading invitations.
 
 use super::State;
 use crate::invitation::Invitation;
@@ -8,12 +8,6 @@ impl State {
     #[must_use]
     pub fn invitation(&self, hash: &str) -> Option<&Invitation> {
         self.invitations.get(hash).filter(|invitation| invitation.until > self.now)
-    }
-
-    /// Removes all invitations. For a state restored from a backup, after which some may have been
-    /// used.
-    pub fn close_invitations(&mut self) {
-        self.invitations.clear();
     }
 
     /// All invitations by the hashes of their secrets. An expired one may remain for up to a

@@ -17,6 +17,7 @@ mod growing;
 mod health;
 mod held;
 mod invitations;
+mod key_rotation;
 mod late_successes;
 mod lifecycle;
 mod measured_ends;

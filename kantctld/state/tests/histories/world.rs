@@ -17,6 +17,7 @@ use common::time::{Span, Time};
 use common::unit::{Nodes, Tasks};
 use common::wire::node::StepStatus;
 use proptest::test_runner::TestCaseError;
+use state::command::KeyAction;
 use state::invariant::Judge;
 use state::invitation::Admits;
 use state::snapshot::Keeper;
@@ -312,8 +313,19 @@ impl World {
 fn join(which: u8) -> Command {
     let (hash, name) = (invitation(which), node(which / 4));
     match which % 2 {
+        _ if which > 240 => rotate(which),
         _ if which > 220 => Command::RevokeNode { actor: actor(which / 4), name },
         0 => Command::UseInvitation { hash, address: format!("c{which}:6820") },
         _ => Command::EnrolNode { hash, name, key: format!("key {}", which % 3) },
     }
+}
+
+/// A step of the replacement of the cluster key.
+fn rotate(which: u8) -> Command {
+    let actor = actor(which / 8);
+    Command::RotateKey(match which % 8 {
+        0..3 => KeyAction::Begin { actor, new: format!("authority {which}") },
+        3 => KeyAction::Cancel { actor },
+        number => KeyAction::Advance { generation: u32::from(number) - 3, actor: None },
+    })
 }

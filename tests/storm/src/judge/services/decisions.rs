@@ -21,8 +21,8 @@ struct Alive {
 
 impl ServiceJudge {
     /// Checks the commands that a leader, elected at `since_ms`, decided on together. A leader that
-    /// does not know yet that another one was elected decides in vain: a majority has voted in the
-    /// later term, so it takes no more of this leader's commands.
+    /// does not know yet that another one was elected decides without effect: a majority has voted
+    /// in the later term, so it takes no more of this leader's commands.
     pub fn decided(&mut self, since_ms: u64, state: &State, commands: &[Command]) {
         if since_ms < self.leader_since_ms {
             return;
