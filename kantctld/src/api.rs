@@ -9,6 +9,7 @@ mod backup;
 mod batch;
 mod body_limit;
 mod caller_check;
+mod cluster_key;
 mod controllers;
 mod enrolments;
 mod error;
@@ -122,6 +123,7 @@ fn leader_routes() -> Router<Arc<Core>> {
         .route("/v1/nodes/{name}/drain", post(nodes::drain))
         .route("/v1/nodes/{name}/resume", post(nodes::resume))
         .route("/v1/enrolments", get(enrolments::list))
+        .route("/v1/cluster-key", get(cluster_key::show))
         .route("/v1/invitations", get(invitations::list))
         .route("/v1/invitations/{id}/withdraw", post(invitations::withdraw))
         .route("/v1/enrolments/{name}/revoke", post(enrolments::revoke))
@@ -159,6 +161,9 @@ fn leader_socket_routes() -> Router<Arc<Core>> {
         .route("/v1/reload", post(reload::reload))
         .route("/v1/controllers/invite", post(controllers::invite))
         .route("/v1/enrolments/invite", post(enrolments::invite))
+        .route("/v1/cluster-key/rotate", post(cluster_key::rotate))
+        .route("/v1/cluster-key/advance", post(cluster_key::advance))
+        .route("/v1/cluster-key/cancel", post(cluster_key::cancel))
         .route("/v1/controllers/{id}/promote", post(controllers::promote))
         .route("/v1/controllers/{id}/remove", post(controllers::remove))
         .route("/v1/controllers/{id}/transfer", post(controllers::transfer))
@@ -173,6 +178,9 @@ fn local_routes() -> Router<Arc<Core>> {
         .route("/v1/controllers", get(controllers::list).post(controllers::join))
         .route("/v1/enrolments/join", post(enrolments::enrol))
         .route("/v1/enrolments/renew", post(enrolments::renew))
+        .route("/v1/cluster-key/generation", get(cluster_key::generation))
+        .route("/v1/cluster-key/held", get(cluster_key::held))
+        .route("/v1/cluster-key/offer", post(cluster_key::offer))
         .route(PEER_PATH, get(controllers::channel))
         .route(NODE_PATH, get(nodes::channel))
 }

@@ -2,11 +2,13 @@
 //! outcome of the last round.
 
 mod command_error;
+mod parts;
 
 use crate::access::Access;
 use crate::admission_limits::AdmissionLimits;
 use crate::audit::Audit;
 use crate::clock::SteadyClock;
+use crate::cluster_keys::KeyStore;
 use crate::event_feed::EventFeed;
 use crate::history::History;
 use crate::mail::MailQueue;
@@ -25,6 +27,7 @@ use common::wire::node::RouteOrder;
 use lead::Parts;
 use lead::services::{Autoscaler, Readiness};
 use net::{Revocations, User};
+pub use parts::{Recorders, Trust};
 use query::view::Waits;
 use state::{Actor, Command, Event, Target};
 use std::collections::BTreeSet;
@@ -71,6 +74,8 @@ pub struct Core {
     /// Accounting of finished jobs.
     pub history: History,
     pub mail: MailQueue,
+    /// The cluster keys, and this controller's certificate.
+    pub keys: Arc<KeyStore>,
     /// Ends connections of nodes whose certificates are revoked.
     pub revocations: Revocations,
     /// The audit log.
@@ -91,13 +96,6 @@ pub struct Core {
     pub services_changed: Notify,
     /// When the last confirmation of the leader began. Held while one is under way.
     led_since: tokio::sync::Mutex<Option<Instant>>,
-}
-
-/// Where the controller records what it did.
-pub struct Recorders {
-    pub history: History,
-    pub mail: MailQueue,
-    pub audit: Audit,
 }
 
 impl Core {
@@ -126,11 +124,12 @@ impl Core {
         log: LogHandle<StateMachine>,
         applied: watch::Receiver<LogIndex>,
         leading: watch::Receiver<bool>,
-        access: Access,
+        trust: Trust,
         clock: Arc<SteadyClock>,
         recorders: Recorders,
     ) -> Arc<Self> {
         let Recorders { history, mail, audit } = recorders;
+        let Trust { access, keys } = trust;
         let access = Arc::new(RwLock::new(Arc::new(access)));
         let trusted = access.clone();
         let is_trusted = Arc::new(move |uid| trusted.read().is_operator(Uid(uid)));
@@ -152,6 +151,7 @@ impl Core {
             renewed_leases: Mutex::default(),
             history,
             mail,
+            keys,
             revocations: Revocations::default(),
             audit,
             token_uses: TokenUses::default(),

@@ -1,6 +1,7 @@
 //! The tasks of the leader: rounds, timers and effects. All follow from the state and the sessions,
 //! so a new leader needs no handover.
 
+mod cluster_key;
 mod effects;
 mod notifications;
 mod scheduler;

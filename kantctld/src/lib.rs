@@ -14,6 +14,7 @@ pub mod raft;
 
 pub mod admission_limits;
 pub mod audit;
+pub mod cluster_keys;
 pub mod mail;
 pub mod peers;
 pub mod round_stats;
@@ -32,6 +33,7 @@ pub mod core;
 pub mod membership;
 
 pub mod history_catch_up;
+pub mod key_rotation;
 pub mod reload;
 pub mod session;
 

@@ -7,9 +7,11 @@ use crate::access::Access;
 use crate::audit::{self, AuditLine, AuditResult};
 use crate::bootstrap::{self, BootstrapError, OpenedLog};
 use crate::clock::{SteadyClock, wall_clock};
-use crate::core::{Core, Recorders};
+use crate::cluster_keys::{KeyStore, KeyStoreError};
+use crate::core::{Core, Recorders, Trust};
 use crate::history::{self, HistoryOptions};
 use crate::history_catch_up;
+use crate::key_rotation;
 use crate::leader::{self, Limits};
 use crate::mail::MailQueue;
 use crate::membership::{self, LogStage, Membership, MembershipError};
@@ -26,7 +28,7 @@ use common::reason::Refusal;
 use common::time::Span;
 use leadership_transfer::transfer_leadership;
 use listeners::{Listening, listen};
-use net::{ClusterKey, Identity, KeyError, ListenError};
+use net::{ClusterKey, ClusterKeys, KeyError, ListenError};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -64,7 +66,7 @@ pub enum RunError {
     #[error(transparent)]
     Key(#[from] KeyError),
     #[error(transparent)]
-    Identity(#[from] net::IdentityError),
+    Keys(#[from] KeyStoreError),
     #[error(transparent)]
     Listen(#[from] ListenError),
     #[error("http_certificate and http_key belong together: set both in kantctld.toml, or neither")]
@@ -92,8 +94,11 @@ pub async fn run(file: ConfigFile, nodes: NodeThreads) -> Result<(), RunError> {
     // Before the key, which is generated only where a new cluster is founded.
     let start = membership::at_start(config, ClusterId(fastrand::u64(1..)))?;
     let is_new = start.membership.log == LogStage::ToFound;
-    let key = Arc::new(if is_new { make_cluster_key(config)? } else { cluster_key(config)? });
-    let identity = Identity::controller(&key)?;
+    if is_new {
+        make_cluster_key(config)?;
+    }
+    let keys = Arc::new(cluster_keys(config)?);
+    let identity = keys.identity().clone();
 
     let (applied_events, events) = mpsc::unbounded_channel();
     let (applied, applied_seen) = watch::channel(LogIndex(0));
@@ -110,7 +115,8 @@ pub async fn run(file: ConfigFile, nodes: NodeThreads) -> Result<(), RunError> {
     let log = peers.log.clone();
     let (audit, audit_thread) = audit::start(config)?;
     let recorders = Recorders { history, mail, audit };
-    let core = Core::new(state, log, applied_seen, leading_seen, access, clock, recorders);
+    let trust = Trust { access, keys };
+    let core = Core::new(state, log, applied_seen, leading_seen, trust, clock, recorders);
     audit_note(&core, "kantctld", "start", AuditResult::Done);
 
     let membership = Membership { cluster, id, log: LogStage::Began };
@@ -125,7 +131,7 @@ pub async fn run(file: ConfigFile, nodes: NodeThreads) -> Result<(), RunError> {
         Err(_) => Err(RunError::LogPanicked),
     });
     let reloader = Reloader::new(core.clone(), file.clone(), settings);
-    let listening = Listening { reloader, peers, key, nodes };
+    let listening = Listening { reloader, peers, nodes };
     let served = tokio::select! {
         served = serve(&file.config, &core, listening, events, hangup) => served,
         ended = &mut log_end => return ended.unwrap_or(Err(RunError::LogPanicked)),
@@ -163,30 +169,30 @@ fn history_options<'a>(
 ///
 /// # Errors
 /// [`RunError::NoKey`] if it is missing. Another one would be that of another cluster.
-fn cluster_key(config: &ControllerConfig) -> Result<ClusterKey, RunError> {
+fn cluster_keys(config: &ControllerConfig) -> Result<KeyStore, RunError> {
     let path = Path::new(&config.cluster_key);
     if !path.exists() {
         return Err(RunError::NoKey { path: path.display().to_string() });
     }
-    let key = ClusterKey::load(path)?;
-    tracing::info!("cluster key {}", key.fingerprint());
-    Ok(key)
+    let keys = KeyStore::open(path)?;
+    tracing::info!("cluster key {}", keys.held().keys.issuing.fingerprint());
+    Ok(keys)
 }
 
-/// The cluster key; it is generated if there is none: for a new cluster, or a restored one.
+/// Generates the cluster key if there is none: for a new cluster, or a restored one.
 ///
 /// # Errors
 /// [`RunError`].
-pub fn make_cluster_key(config: &ControllerConfig) -> Result<ClusterKey, RunError> {
+pub fn make_cluster_key(config: &ControllerConfig) -> Result<(), RunError> {
     let path = Path::new(&config.cluster_key);
     if !path.exists() {
         if let Some(parent) = path.parent() {
             make_dir(parent)?;
         }
-        ClusterKey::generate()?.save(path)?;
+        ClusterKeys::new(ClusterKey::generate()?).create(path)?;
         tracing::info!("made a new cluster key, {}", path.display());
     }
-    cluster_key(config)
+    Ok(())
 }
 
 fn make_dir(path: &Path) -> Result<(), RunError> {
@@ -218,6 +224,7 @@ async fn serve(
         tokio::spawn(leader::forward_effects(core.clone(), events)),
         tokio::spawn(reload_on_hangup(core.clone(), reloader.clone(), hangup)),
         tokio::spawn(notify_ready(core.clone())),
+        tokio::spawn(key_rotation::follow_log(core.clone())),
         tokio::spawn(history_catch_up::fill_gaps(core.history.clone(), peers.clone())),
     ];
     let pace = leader::Pace {

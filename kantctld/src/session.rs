@@ -5,13 +5,14 @@
 mod certified;
 mod closing;
 mod confirmations;
+mod messages;
 mod questions;
 mod rules;
 mod services;
 
 use crate::core::{CommandError, Core};
 use crate::raft::ProposeError;
-use crate::session_registry::{SessionInbox, Wakeup};
+use crate::session_registry::SessionInbox;
 use common::id::NodeName;
 use common::time::Span;
 use common::wire::node::{FromNode, Hello, ToNode};
@@ -99,6 +100,7 @@ pub async fn serve(
         };
     }
     core.sessions.note_registered(&name, id);
+    core.sessions.note_key_generation(&name, id, hello.key_generation);
     tracing::info!("node {name} connected (kantd {})", hello.version);
     let known = NodeSession::new(&hello, session::ORDERS_BYTES);
     let questions = Questions::new(&hello);
@@ -164,6 +166,7 @@ impl Session {
     async fn begin(&mut self) -> Result<(), ChannelError> {
         let welcome = NodeSession::welcome(&self.core.state.read(), self.fence_after);
         self.down.send(&welcome).await?;
+        self.send_key_generation().await?;
         self.send_desired(true).await
     }
 
@@ -192,35 +195,19 @@ impl Session {
                             return because("too many reports wait for the log");
                         }
                     }
-                    Some(Ok(FromNode::Output(chunk))) => self.questions.on_output(chunk),
-                    Some(Ok(FromNode::Task(news))) => self.questions.on_task(news),
-                    Some(Ok(FromNode::Steps(news))) => self.questions.on_steps(*news),
-                    Some(Ok(FromNode::Signalled(news))) => self.questions.on_signalled(news),
-                    Some(Ok(
-                        message @ (FromNode::Replicas(_)
-                        | FromNode::ReplicaLoads(_)
-                        | FromNode::RouterLoad(_)),
-                    )) => services::note(&self.core, self.known.node(), message),
                     Some(Ok(FromNode::ConfirmLeader { number })) => {
                         confirmations.answer(&self.core, &self.down, number);
                     }
                     Some(Ok(FromNode::Hello(_))) => return because("it sent a second hello"),
+                    Some(Ok(message)) => self.note(message),
                     Some(Err(error)) => return error.into(),
                     None => return because("the connection ended"),
                 },
-                wakeup = wakeups.recv() => match wakeup {
-                    Some(Wakeup::Desired) => {
-                        if let Err(error) = self.send_desired(false).await {
-                            return error.into();
-                        }
+                wakeup = wakeups.recv() => {
+                    if let Err(end) = self.woken(wakeup).await {
+                        return end;
                     }
-                    Some(Wakeup::Certificate) => {
-                        if !self.has_valid_certificate() {
-                            return because("its certificate is no longer valid");
-                        }
-                    }
-                    Some(Wakeup::Replaced) | None => return because("it connected again"),
-                },
+                }
                 routes = services::next_routes(&mut self.routes) => {
                     if let Err(error) = self.down.send(&ToNode::Routes(routes)).await {
                         return error.into();
@@ -235,10 +222,6 @@ impl Session {
                 }
             }
         }
-    }
-
-    fn has_valid_certificate(&self) -> bool {
-        self.core.state.read().check_certificate(self.known.node(), self.enrolment).is_ok()
     }
 
     /// Sends the whole desired state, or the difference to what was last sent, in several messages

@@ -20,6 +20,8 @@ pub enum Wakeup {
     Desired,
     /// The node was enrolled again, or its certificates were revoked: check this one's.
     Certificate,
+    /// A step of the replacement of the cluster key began.
+    Key,
     /// A newer session of the same node replaced this one.
     Replaced,
 }
@@ -81,6 +83,30 @@ impl SessionRegistry {
         for channels in nodes.into_iter().filter_map(|node| table.channel(node)) {
             let _ = channels.wakeups.send(Wakeup::Desired);
         }
+    }
+
+    /// Makes all sessions send the step of the replacement of the cluster key.
+    pub fn announce_key(&self) {
+        for channels in self.0.lock().channels() {
+            let _ = channels.wakeups.send(Wakeup::Key);
+        }
+    }
+
+    /// Notes the step in which the certificate of a node was issued.
+    pub fn note_key_generation(&self, node: &NodeName, id: SessionId, generation: u32) {
+        self.0.lock().note_key_generation(node, id, generation);
+    }
+
+    /// Those of these nodes that have no certificate of this step yet, or no session.
+    pub fn behind_key<'a>(
+        &self,
+        nodes: impl IntoIterator<Item = &'a NodeName>,
+        generation: u32,
+    ) -> Vec<NodeName> {
+        let table = self.0.lock();
+        let is_behind =
+            |node: &&NodeName| table.key_generation(node).is_none_or(|held| held < generation);
+        nodes.into_iter().filter(is_behind).cloned().collect()
     }
 
     /// Wakes one node's session.

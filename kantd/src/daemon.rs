@@ -107,7 +107,7 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
         symptoms,
     });
     let controllers: Vec<Endpoint> = settings.controllers.iter().map(endpoint).collect();
-    let renewal = Renewal::of(&settings, credentials, &identity, &controllers);
+    let (renewal, key_generations) = Renewal::of(&settings, credentials, &identity, &controllers);
     let parts = NodeRuntime {
         controllers,
         info: NodeInfo {
@@ -125,6 +125,7 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
         replica_loads,
         load,
         routes,
+        key_generations,
     };
     let held = steps.status();
     let library = settings.nvml_library.clone();

@@ -18,10 +18,10 @@ pub use machine::{MachineError, load_machine};
 pub use power_cut::{PowerCut, PowerCutError};
 
 use crate::node_runtime::NodeRuntime;
-use crate::session::{NodeInfo, SessionTiming};
+use crate::session::{KeyGenerations, NodeInfo, SessionTiming};
 use common::id::{IdError, NodeName};
 use common::node::Inventory;
-use net::{ClusterKey, Endpoint, Identity, IdentityError, KeyError};
+use net::{ClusterKeys, Endpoint, Identity, IdentityError, KeyError};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -96,11 +96,11 @@ pub async fn run(emulation: Emulation) -> Result<(), EmulateError> {
         return Err(EmulateError::NoSuchNode(name.clone()));
     }
     let path = &emulation.cluster_key;
-    let key = ClusterKey::load(path)
+    let keys = ClusterKeys::load(path)
         .map_err(|source| EmulateError::Key { path: path.display().to_string(), source })?;
     let mut nodes = JoinSet::new();
     for name in &emulation.names {
-        let identity = Identity::emulated_node(&key, name.as_str())?;
+        let identity = Identity::emulated_node(&keys.issuing, name.as_str())?;
         let tls = |addr: &String| Endpoint::Tls { addr: addr.clone(), identity: identity.clone() };
         let node = Node {
             name: name.clone(),
@@ -189,6 +189,7 @@ impl Node {
             replica_loads: watch::channel(BTreeMap::new()).1,
             load: watch::channel(None).1,
             routes: None,
+            key_generations: KeyGenerations::fixed(),
         };
         parts.start(steps, None, Vec::new(), changes, None)
     }

@@ -3,6 +3,7 @@
 
 use crate::clock;
 use crate::config::Settings;
+use crate::session::KeyGenerations;
 use crate::spool;
 use common::causes::with_causes;
 use common::wire::api::{EnrolRequest, IssuedCertificate, RenewRequest, Secret};
@@ -12,11 +13,16 @@ use net::{
 };
 use std::path::PathBuf;
 use std::time::Duration;
+use tokio::sync::watch;
 
 const JOIN_PATH: &str = "/v1/enrolments/join";
 const RENEW_PATH: &str = "/v1/enrolments/renew";
 /// How often to check whether the certificate is due for renewal, and to try again.
 const CHECK_PERIOD: Duration = Duration::from_secs(3600);
+/// The time over which all nodes of a cluster spread their renewals for a step of a replacement of
+/// the cluster key, and how often one that failed is repeated.
+const STEP_SPREAD: Duration = Duration::from_secs(1);
+const LATE_PERIOD: Duration = Duration::from_secs(2);
 /// How long to go on asking while no controller answers: at a cluster's first start, thousands of
 /// nodes join at once.
 const JOIN_PATIENCE: Duration = Duration::from_secs(60);
@@ -92,25 +98,35 @@ pub async fn join(
 /// The renewal of this node's certificate.
 pub struct Renewal {
     credentials: Credentials,
+    /// The step of the replacements of the cluster key in which it was issued.
+    held: watch::Sender<u32>,
+    /// The present step.
+    wanted: watch::Receiver<u32>,
     identity: Identity,
     spool: PathBuf,
     controllers: Vec<Endpoint>,
 }
 
 impl Renewal {
-    /// Of these credentials: a new certificate replaces them in the spool and in `identity`.
+    /// Of these credentials: a new certificate replaces them in the spool and in `identity`. A
+    /// session passes on the steps of the replacements of the cluster key.
     #[must_use]
     pub fn of(
         settings: &Settings,
         credentials: Credentials,
         identity: &Identity,
         controllers: &[Endpoint],
-    ) -> Self {
+    ) -> (Self, KeyGenerations) {
         let (identity, controllers) = (identity.clone(), controllers.to_vec());
-        Self { credentials, identity, spool: settings.spool.clone(), controllers }
+        let (held, held_seen) = watch::channel(credentials.generation);
+        let (wanted, wanted_seen) = watch::channel(credentials.generation);
+        let spool = settings.spool.clone();
+        let renewal = Self { credentials, held, wanted: wanted_seen, identity, spool, controllers };
+        (renewal, KeyGenerations { held: held_seen, wanted })
     }
 
-    /// Renews the certificate whenever half of its life is over. Never returns.
+    /// Renews the certificate whenever half of its life is over, and for each step of a replacement
+    /// of the cluster key. Never returns.
     pub async fn run(mut self) {
         if clock::now() > self.credentials.until {
             let (name, until) = (&self.credentials.name, self.credentials.until);
@@ -120,11 +136,26 @@ impl Renewal {
             );
         }
         loop {
-            if self.credentials.is_due_for_renewal(clock::now()) {
+            // All nodes learn of a step at the same time.
+            let mut is_late = false;
+            if self.is_behind() {
+                tokio::time::sleep(STEP_SPREAD.mul_f64(fastrand::f64())).await;
+                self.renew_or_warn().await;
+                is_late = self.is_behind();
+            } else if self.credentials.is_due_for_renewal(clock::now()) {
                 self.renew_or_warn().await;
             }
-            tokio::time::sleep(CHECK_PERIOD).await;
+            // A controller that does not know the step yet issued an old certificate.
+            let period = if is_late { LATE_PERIOD } else { CHECK_PERIOD };
+            if let Ok(Err(_)) = tokio::time::timeout(period, self.wanted.changed()).await {
+                // Without a session there is no step to wait for.
+                tokio::time::sleep(period).await;
+            }
         }
+    }
+
+    fn is_behind(&self) -> bool {
+        self.credentials.generation < *self.wanted.borrow()
     }
 
     async fn renew_or_warn(&mut self) {
@@ -154,6 +185,7 @@ impl Renewal {
         renewed.save(&self.spool)?;
         self.identity.replace(&identity);
         self.credentials = renewed;
+        self.held.send_replace(self.credentials.generation);
         Ok(())
     }
 }

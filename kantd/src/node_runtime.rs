@@ -7,7 +7,7 @@ use crate::notify;
 use crate::output::OutputReader;
 use crate::probes::{Prober, ReplicaLoads, ReplicaStatuses};
 use crate::runner::{Executor, Runner, RunnerMessage};
-use crate::session::{NodeInfo, Session, SessionTiming};
+use crate::session::{KeyGenerations, NodeInfo, Session, SessionTiming};
 use crate::step::{LeaderContact, Steps};
 use common::service::load::RouterLoad;
 use common::wire::node::{RouteOrder, StepStatus};
@@ -41,6 +41,8 @@ pub struct NodeRuntime {
     pub load: watch::Receiver<Option<RouterLoad>>,
     /// Takes the services for a router on this node, if there is one.
     pub routes: Option<watch::Sender<Vec<RouteOrder>>>,
+    /// The steps of the replacements of the cluster key.
+    pub key_generations: KeyGenerations,
 }
 
 impl NodeRuntime {
@@ -86,7 +88,7 @@ impl NodeRuntime {
         let output = OutputReader::new(self.allow_root, observed.clone())
             .emulated(self.info.inventory.is_emulated());
         let Self { controllers, info, timing, health, steps, load, routes, .. } = self;
-        let leader_contact = self.leader_contact;
+        let (leader_contact, key_generations) = (self.leader_contact, self.key_generations);
         let (replicas, replica_loads) = (self.replicas, self.replica_loads);
         Session {
             controllers,
@@ -102,6 +104,7 @@ impl NodeRuntime {
             replica_loads,
             load,
             routes,
+            key_generations,
             session_controller,
         }
     }

@@ -3,6 +3,8 @@
 //! job.
 
 mod confirmation;
+mod error;
+mod key_generation;
 mod reports;
 mod rotation;
 
@@ -18,13 +20,14 @@ use common::node::Inventory;
 use common::service::load::RouterLoad;
 use common::wire::node::{FromNode, Hello, NODE_PATH, NODE_PROTOCOL, RouteOrder, ToNode};
 use confirmation::Confirmations;
+use error::{SessionError, ending, not_connected};
+pub use key_generation::KeyGenerations;
 use net::{
-    Channel, ChannelError, ChannelReceiver, ChannelSender, ClientError, Endpoint, Keepalive,
-    connect_channel,
+    Channel, ChannelError, ChannelReceiver, ChannelSender, Endpoint, Keepalive, connect_channel,
 };
 use node::Observed;
 use reports::{report, report_health, report_load, report_replica_loads, report_replicas};
-use rotation::{ControllerRotation, Ending};
+use rotation::ControllerRotation;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
@@ -95,29 +98,10 @@ pub struct Session {
     pub load: watch::Receiver<Option<RouterLoad>>,
     /// Takes the services for a router on this node, if there is one.
     pub routes: Option<watch::Sender<Vec<RouteOrder>>>,
+    /// The steps of the replacements of the cluster key.
+    pub key_generations: KeyGenerations,
     /// Informs the local socket which controller this node has a session with.
     pub session_controller: watch::Sender<Option<Endpoint>>,
-}
-
-/// Why a session ended or did not begin.
-#[derive(Debug, thiserror::Error)]
-enum SessionError {
-    #[error("failed to reach the controller")]
-    Unreached(#[source] ClientError),
-    #[error("the controller refuses this node: {0}")]
-    Refused(String),
-    #[error("the controller does not lead{}", leader_hint(.0))]
-    NotLeader(Option<String>),
-    #[error("the controller did not answer within {0:?}")]
-    NoWelcome(Duration),
-    #[error(
-        "the controller answered a hello with another message: check that its version is the same"
-    )]
-    NotAWelcome,
-    #[error("the session ended")]
-    Over(#[source] Option<ChannelError>),
-    #[error("the runner is gone")]
-    RunnerGone,
 }
 
 impl Session {
@@ -166,7 +150,8 @@ impl Session {
             .map_err(not_connected)?;
         let reported = self.observed.borrow_and_update().clone();
         let asked_at = clock::uptime();
-        let hello = FromNode::Hello(Box::new(self.hello(&reported)));
+        let generation = *self.key_generations.held.borrow_and_update();
+        let hello = FromNode::Hello(Box::new(self.hello(&reported, generation)));
         channel.send(&hello).await.map_err(|error| SessionError::Over(Some(error)))?;
         let limit = self.timing.welcome_limit;
         match timeout(limit, channel.recv()).await {
@@ -185,7 +170,7 @@ impl Session {
         }
     }
 
-    fn hello(&self, holds: &Observed) -> Hello {
+    fn hello(&self, holds: &Observed, key_generation: u32) -> Hello {
         Hello {
             protocol: NODE_PROTOCOL,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -196,6 +181,7 @@ impl Session {
             steps: holds.statuses(),
             starts_tasks: self.steps.is_some(),
             routes: self.routes.is_some(),
+            key_generation,
         }
     }
 
@@ -212,6 +198,7 @@ impl Session {
             error = report_health(self.health.clone(), sender.clone()) => error,
             error = report_load(self.load.clone(), sender.clone()) => error,
             error = report_replicas(self.replicas.clone(), sender.clone()) => error,
+            error = self.key_generations.clone().report(sender.clone()) => error,
             error = report_replica_loads(self.replica_loads.clone(), sender.clone()) => error,
             error = self.listen(receiver, sender.clone(), &confirmations) => error,
             error = confirmations.ask(sender) => error,
@@ -247,6 +234,7 @@ impl Session {
                 Ok(ToNode::Refused { reason }) => return SessionError::Refused(reason),
                 Ok(ToNode::NotLeader { leader }) => return SessionError::NotLeader(leader),
                 Ok(ToNode::Welcome { .. }) => {}
+                Ok(ToNode::KeyGeneration { generation }) => self.key_generations.want(generation),
                 Ok(ToNode::LeaderConfirmed { number }) => confirmations.confirmed(number),
                 Ok(ToNode::Routes(routes)) => {
                     self.routes.iter().for_each(|sender| drop(sender.send_replace(routes.clone())));
@@ -267,31 +255,5 @@ impl Session {
             }
         }
         SessionError::Over(reason)
-    }
-}
-
-/// The end of a sentence that names the leader, if it is known.
-fn leader_hint(leader: &Option<String>) -> String {
-    leader.as_ref().map(|leader| format!(": {leader} does")).unwrap_or_default()
-}
-
-/// Why there is no channel: the controller refuses the certificate, or it was not reached.
-fn not_connected(error: ClientError) -> SessionError {
-    match error {
-        ClientError::Refused { status: 403, error } => {
-            let hint = error.hint.map(|hint| format!(": {hint}")).unwrap_or_default();
-            SessionError::Refused(error.message + &hint)
-        }
-        error => SessionError::Unreached(error),
-    }
-}
-
-/// The outcome that determines which controller comes next.
-fn ending(error: SessionError) -> Ending {
-    match error {
-        SessionError::Unreached(_) => Ending::Unreached,
-        SessionError::Refused(_) => Ending::Refused,
-        SessionError::NotLeader(leader) => Ending::NotLeader(leader),
-        _ => Ending::Broken,
     }
 }

@@ -113,6 +113,13 @@ pub const ROUTES: &[Route] = &[
     closed("POST", "/v1/enrolments/join"),
     closed("POST", "/v1/enrolments/renew"),
     closed("POST", "/v1/enrolments/{name}/revoke"),
+    closed("GET", "/v1/cluster-key"),
+    closed("POST", "/v1/cluster-key/rotate"),
+    closed("POST", "/v1/cluster-key/advance"),
+    closed("POST", "/v1/cluster-key/cancel"),
+    closed("GET", "/v1/cluster-key/generation"),
+    closed("GET", "/v1/cluster-key/held"),
+    closed("POST", "/v1/cluster-key/offer"),
 ];
 
 /// The row of a route.

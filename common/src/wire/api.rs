@@ -50,10 +50,15 @@
 //! | POST /v1/enrolments/invite | `NodeInviteRequest` -> `InviteAnswer` (operators) |
 //! | POST /v1/enrolments/join, /renew | `EnrolRequest`, `RenewRequest` -> `IssuedCertificate` |
 //! | POST /v1/enrolments/{name}/revoke | `()` -> `EnrolmentList` (operators) |
+//! | GET /v1/cluster-key | -> `ClusterKeyView` (operators) |
+//! | POST /v1/cluster-key/{rotate,advance,cancel} | `()` -> `ClusterKeyView` (operators) |
+//! | GET /v1/cluster-key/generation, /held | -> `KeyGeneration`, `HeldKeys` (controllers) |
+//! | POST /v1/cluster-key/offer | `KeyOffer` -> `KeyGeneration` (controllers) |
 
 mod accounts;
 mod audit;
 mod changed;
+mod cluster_key;
 mod controllers;
 mod enrolment;
 mod explanation;
@@ -90,6 +95,9 @@ use serde::{Deserialize, Serialize};
 pub use accounts::AccountList;
 pub use audit::{AuditCheck, AuditList, AuditQuery, AuditView};
 pub use changed::{Changed, ChangedNodes, CheckpointAnswer};
+pub use cluster_key::{
+    ClusterKeyView, HeldKeys, KeyGeneration, KeyOffer, RotationStep, RotationView,
+};
 pub use controllers::{
     ControllerList, ControllerRole, ControllerView, InviteAnswer, InviteRequest, JoinAnswer,
     JoinRequest,

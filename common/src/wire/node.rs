@@ -63,6 +63,8 @@ pub enum FromNode {
     Replicas(Vec<ReplicaStatus>),
     /// Asks whether the controller leads. Only to one with `fence` in its Welcome.
     ConfirmLeader { number: u64 },
+    /// The node has a new certificate, of this step of the replacements of the cluster key.
+    CertificateRenewed { generation: u32 },
 }
 
 /// A node's name, inventory and steps, complete on every connect.
@@ -87,6 +89,9 @@ pub struct Hello {
     /// A router on it serves services.
     #[serde(default, skip_serializing_if = "is_default")]
     pub routes: bool,
+    /// The step of the replacements of the cluster key in which its certificate was issued.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub key_generation: u32,
 }
 
 /// The state of one step on one node.
@@ -157,6 +162,9 @@ pub enum ToNode {
     /// Answers [`FromNode::ConfirmLeader`]: this controller led, as a majority confirmed after it
     /// received that request.
     LeaderConfirmed { number: u64 },
+    /// The step of the replacements of the cluster key. A node with a certificate of an earlier one
+    /// renews it.
+    KeyGeneration { generation: u32 },
     /// The services that a router on this node serves. Only to a node with `routes` in its Hello.
     Routes(Vec<RouteOrder>),
 }

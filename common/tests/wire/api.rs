@@ -12,10 +12,11 @@ use common::reason::WaitReason;
 use common::time::{Span, Time};
 use common::unit::{Bytes, Cpus, Gpus};
 use common::wire::api::{
-    BatchAnswer, BatchJob, BatchOutcome, BatchRequest, ControllerList, ControllerRole,
-    ControllerView, EnrolRequest, EnrolmentList, EnrolmentView, InvitationList, InvitationView,
-    InviteAnswer, InviteRequest, IssuedCertificate, JobList, JobView, JoinAnswer, JoinRequest,
-    LaunchAnswer, LaunchRequest, NodeInviteRequest, NodeList, NodeView, ReasonView, RenewRequest,
+    BatchAnswer, BatchJob, BatchOutcome, BatchRequest, ClusterKeyView, ControllerList,
+    ControllerRole, ControllerView, EnrolRequest, EnrolmentList, EnrolmentView, HeldKeys,
+    InvitationList, InvitationView, InviteAnswer, InviteRequest, IssuedCertificate, JobList,
+    JobView, JoinAnswer, JoinRequest, KeyGeneration, KeyOffer, LaunchAnswer, LaunchRequest,
+    NodeInviteRequest, NodeList, NodeView, ReasonView, RenewRequest, RotationStep, RotationView,
     Secret, SubmitAnswer, SubmitRequest, TimelineEntry,
 };
 use common::wire::peer::PEER_PROTOCOL;
@@ -198,6 +199,28 @@ fn controllers_match_the_golden_files() {
 }
 
 #[test]
+fn the_replacement_of_the_cluster_key_matches_the_golden_files() {
+    let secret = |text: &str| Secret(text.to_owned());
+    let view = ClusterKeyView {
+        generation: 4,
+        authority: "ab".to_owned(),
+        rotation: Some(RotationView {
+            step: RotationStep::Trust,
+            new: "cd".to_owned(),
+            by: Uid(0),
+            begun_at: Time(1_700_000_000_000),
+        }),
+        controllers_behind: vec![ControllerId(2)],
+        nodes_behind: vec![NodeName::new("g001").unwrap()],
+    };
+    check(&Form::JSON, "cluster-key-view.json", &view);
+    let held = HeldKeys { generation: 4, issuing: secret("01"), other: Some(secret("02")) };
+    check(&Form::JSON, "held-keys.json", &held);
+    check(&Form::JSON, "key-offer.json", &KeyOffer { key: secret("02") });
+    check(&Form::JSON, "key-generation.json", &KeyGeneration { generation: 4 });
+}
+
+#[test]
 fn the_enrolment_of_a_node_matches_the_golden_files() {
     let name = NodeName::new("g001").unwrap();
     let invite = NodeInviteRequest { lasts: Span(3_600_000), names: vec![name.clone()] };
@@ -213,6 +236,7 @@ fn the_enrolment_of_a_node_matches_the_golden_files() {
         until: Time(1_702_592_000_000),
         certificate: "30".to_owned(),
         authorities: vec!["30".to_owned()],
+        generation: 0,
     };
     check(&Form::JSON, "issued-certificate.json", &issued);
     let one = EnrolmentView {

@@ -154,11 +154,19 @@ fn messages_of_nodes_match_the_golden_files() {
             steps: steps.clone(),
             starts_tasks: false,
             routes: false,
+            key_generation: 0,
         })),
         FromNode::Report(steps),
         FromNode::Output(OutputChunk { question: 1, bytes: b"out".to_vec(), error: None }),
     ];
     check(&Form::PACKED, "from-node.msgpack", &said);
+}
+
+#[test]
+fn the_steps_of_a_new_cluster_key_match_the_golden_files() {
+    let generation = 3;
+    check(&Form::PACKED, "key-to-node.msgpack", &ToNode::KeyGeneration { generation });
+    check(&Form::PACKED, "key-from-node.msgpack", &FromNode::CertificateRenewed { generation });
 }
 
 #[test]

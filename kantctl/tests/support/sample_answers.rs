@@ -75,6 +75,7 @@ fn get(path: &str, line: &str) -> Response {
         ("/v1/audit", _) => json(audit(line)),
         ("/v1/enrolments", _) => json(enrolments()),
         ("/v1/invitations", _) => json(invitations()),
+        ("/v1/cluster-key", _) => json(cluster_key()),
         ("/v1/backup", _) => output(b"a backup", true),
         _ => match key {
             "40" => json(jobs(vec![failed()])),
@@ -124,6 +125,7 @@ fn post(path: &str, request: &ReceivedRequest) -> Response {
         })),
         (Some("controllers"), ..) => json(controllers()),
         (Some("invitations"), ..) => json(value!({ "invitations": [] })),
+        (Some("cluster-key"), ..) => json(settled_key()),
         (Some("enrolments"), Some("invite"), _) => json(value!({
             "invitation": format!("kant-invitation-{}-{}", "0f".repeat(20), "9d".repeat(16)),
             "until": NOW + Span::from_minutes(60), "address": "ctl1:7600"
@@ -142,6 +144,19 @@ fn post(path: &str, request: &ReceivedRequest) -> Response {
         }
         _ => unknown(),
     }
+}
+
+/// Which waits for hosts.
+fn cluster_key() -> Value {
+    let rotation = value!({ "step": "trust", "new": "1e".repeat(16), "by": 0, "begun_at": 0 });
+    value!({
+        "generation": 4, "authority": "9d".repeat(16), "rotation": rotation,
+        "controllers_behind": [2], "nodes_behind": ["g1", "g2"],
+    })
+}
+
+fn settled_key() -> Value {
+    value!({ "generation": 3, "authority": "9d".repeat(16) })
 }
 
 fn invitations() -> Value {

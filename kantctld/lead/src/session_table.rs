@@ -23,6 +23,8 @@ struct Session<L> {
     /// Whether the state has applied its Hello. Before that the session says nothing about the
     /// node.
     registered: bool,
+    /// The step of the replacements of the cluster key in which its certificate was issued.
+    key_generation: u32,
     channel: L,
 }
 
@@ -45,7 +47,9 @@ impl<L> SessionTable<L> {
     pub fn join(&mut self, node: &NodeName, channel: L) -> (SessionId, Option<L>) {
         self.next_id += 1;
         let id = SessionId(self.next_id);
-        let old = self.by_node.insert(node.clone(), Session { id, registered: false, channel });
+        let old = self
+            .by_node
+            .insert(node.clone(), Session { id, registered: false, key_generation: 0, channel });
         (id, old.map(|session| session.channel))
     }
 
@@ -69,6 +73,24 @@ impl<L> SessionTable<L> {
         if let Some(session) = self.by_node.get_mut(node).filter(|session| session.id == id) {
             session.registered = true;
         }
+    }
+
+    /// Notes the step in which the node's certificate was issued.
+    pub fn note_key_generation(&mut self, node: &NodeName, id: SessionId, generation: u32) {
+        if let Some(session) = self.by_node.get_mut(node).filter(|session| session.id == id) {
+            session.key_generation = generation;
+        }
+    }
+
+    /// The step in which a node's certificate was issued, if it has a session.
+    #[must_use]
+    pub fn key_generation(&self, node: &NodeName) -> Option<u32> {
+        self.by_node.get(node).map(|session| session.key_generation)
+    }
+
+    /// The channels to all nodes.
+    pub fn channels(&self) -> impl Iterator<Item = &L> {
+        self.by_node.values().map(|session| &session.channel)
     }
 
     /// Whether the node has a session.

@@ -118,7 +118,7 @@ impl fmt::Display for Line<'_> {
 fn key_step(f: &mut fmt::Formatter<'_>, generation: u32, by: Option<Uid>) -> fmt::Result {
     match by {
         Some(by) => write!(f, "cluster key: step {generation} begun by {}", user_phrase(by)),
-        None => write!(f, "cluster key: step {generation} begun, as all hosts had followed"),
+        None => write!(f, "cluster key: step {generation} begun"),
     }
 }
 

@@ -98,7 +98,7 @@ async fn leaders_view(peers: &Peers<StateMachine>, status: &Status) -> Controlle
 /// POST /v1/controllers: another controller joins the cluster.
 pub async fn join(
     State(core): State<Arc<Core>>,
-    (Extension(peers), Extension(key)): (Extension<OurPeers>, super::enrolments::Key),
+    Extension(peers): Extension<OurPeers>,
     caller: Caller,
     headers: HeaderMap,
     Query(asked): Query<ForwardQuery>,
@@ -122,10 +122,11 @@ pub async fn join(
         *admits == Admits::Controller
     })
     .map_err(IntoResponse::into_response)?;
+    super::cluster_key::check_settled(&core).map_err(IntoResponse::into_response)?;
     check_join(&peers, &request).map_err(IntoResponse::into_response)?;
     let id = accept(&core, &peers, request).await.map_err(IntoResponse::into_response)?;
     let release = env!("CARGO_PKG_VERSION").to_owned();
-    let key = Secret(key.secret());
+    let key = Secret(core.keys.held().keys.issuing.secret());
     Ok(Json(JoinAnswer { cluster: peers.local.cluster, id, release, key }))
 }
 
@@ -192,11 +193,11 @@ pub async fn transfer(
 }
 
 /// Whether the caller is a controller that does not act for a user.
-fn is_controller(caller: &Caller, headers: &HeaderMap) -> bool {
+pub(super) fn is_controller(caller: &Caller, headers: &HeaderMap) -> bool {
     *caller == Caller::Peer(Role::Controller) && !headers.contains_key(net::USER_HEADER)
 }
 
-fn not_a_controller() -> net::Refusal {
+pub(super) fn not_a_controller() -> net::Refusal {
     let message = "this is for controllers, which authenticate by TLS";
     net::Refusal::new(StatusCode::FORBIDDEN, "not_a_controller", message)
 }

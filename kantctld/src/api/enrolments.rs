@@ -20,7 +20,7 @@ use common::wire::api::{
     EnrolRequest, EnrolmentList, EnrolmentView, InviteAnswer, IssuedCertificate, NodeInviteRequest,
     RenewRequest, Secret,
 };
-use net::{Authority, Caller, Client, ClusterKey, Invitation, Role, User, secret_hash};
+use net::{Caller, Client, Invitation, Role, User, secret_hash};
 use state::invitation::Admits;
 use state::{Command, Event};
 use std::sync::Arc;
@@ -31,14 +31,10 @@ const CERTIFICATE_LIFETIME: Span = Span::from_seconds(30 * 86_400);
 /// How long another controller waits for the leader's answer.
 const LEADER_LIMIT: Duration = Duration::from_secs(20);
 
-/// The secret from which certificates are issued.
-pub type Key = Extension<Arc<ClusterKey>>;
-
 /// POST /v1/enrolments/invite
 pub async fn invite(
     State(core): State<Arc<Core>>,
     Extension(peers): Extension<OurPeers>,
-    Extension(key): Key,
     user: User,
     body: Result<Json<NodeInviteRequest>, JsonRejection>,
 ) -> Result<Json<InviteAnswer>, ApiFailure> {
@@ -53,7 +49,7 @@ pub async fn invite(
         unusable.map_or(Ok(()), |error| Err(refused_name(&error)))?;
     }
     let address = peers.local.address.clone();
-    make_invitation(&core, &key, &user, (lasts, admits), address).await.map(Json)
+    make_invitation(&core, &user, (lasts, admits), address).await.map(Json)
 }
 
 /// Makes an invitation and notes its hash in the log.
@@ -62,13 +58,12 @@ pub async fn invite(
 /// [`ApiFailure`].
 pub async fn make_invitation(
     core: &Core,
-    key: &ClusterKey,
     user: &User,
     (lasts, admits): (Span, Admits),
     address: String,
 ) -> Result<InviteAnswer, ApiFailure> {
-    let authority = Authority::new(key).map_err(|error| defect(&error))?;
-    let invitation = Invitation::new(authority.fingerprint()).map_err(|error| defect(&error))?;
+    let authority = core.keys.held().authorities.fingerprint();
+    let invitation = Invitation::new(authority).map_err(|error| defect(&error))?;
     let (actor, hash) = (core.actor(user), invitation.hash());
     let events = core.command(Command::Invite { actor, hash, lasts, admits }).await?;
     let until = events.iter().find_map(|event| match event {
@@ -84,7 +79,6 @@ pub async fn make_invitation(
 pub async fn enrol(
     State(core): State<Arc<Core>>,
     Extension(peers): Extension<OurPeers>,
-    Extension(key): Key,
     Query(asked): Query<ForwardQuery>,
     Extension(remark): Extension<Remark>,
     body: Result<Json<EnrolRequest>, JsonRejection>,
@@ -118,7 +112,7 @@ pub async fn enrol(
     });
     let number = number.ok_or_else(|| no_outcome("the enrolment").into_response())?;
     tracing::info!("node {name} was enrolled, number {number}");
-    issue(&core, &key, (&name, number), &public_key).map_err(IntoResponse::into_response)
+    issue(&core, (&name, number), &public_key).map_err(IntoResponse::into_response)
 }
 
 /// Checks that there is an open invitation with this secret, before anything is written to the log.
@@ -140,7 +134,6 @@ pub fn check_invited(
 /// POST /v1/enrolments/renew: a node's next certificate.
 pub async fn renew(
     State(core): State<Arc<Core>>,
-    Extension(key): Key,
     caller: Caller,
     headers: HeaderMap,
     Extension(remark): Extension<Remark>,
@@ -157,7 +150,7 @@ pub async fn renew(
     let name = NodeName::new(name)?;
     // Also checked for each request: here it decides what is issued.
     check_certificate(&core, name.as_str(), enrolment).map_err(ApiFailure::Http)?;
-    issue(&core, &key, (&name, enrolment), &public)
+    issue(&core, (&name, enrolment), &public)
 }
 
 /// GET /v1/enrolments
@@ -195,14 +188,12 @@ pub async fn revoke(
 
 fn issue(
     core: &Core,
-    key: &ClusterKey,
     node: (&NodeName, u32),
     public: &net::PublicKey,
 ) -> Result<Json<IssuedCertificate>, ApiFailure> {
     let now = core.now();
-    let authority = Authority::new(key).map_err(|error| defect(&error))?;
     let period = (now, now + CERTIFICATE_LIFETIME);
-    let issued = net::issue_certificate(&authority, node, public, period);
+    let issued = core.keys.held().authorities.issue(node, public, period);
     issued.map(Json).map_err(|error| defect(&error))
 }
 

@@ -11,6 +11,9 @@ use tokio::sync::mpsc;
 pub async fn forward_effects(core: Arc<Core>, mut events: mpsc::UnboundedReceiver<Vec<Event>>) {
     while let Some(batch) = events.recv().await {
         end_revoked(&core, &batch);
+        if batch.iter().any(|event| matches!(event, Event::KeyStepBegun { .. })) {
+            core.keys.step.notify_one();
+        }
         core.event_feed.publish(&core.state, core.now(), &batch);
         core.sessions.wake_nodes(&effect::touched_nodes(&batch));
         if core.state.read().services().next().is_some() {

@@ -10,7 +10,10 @@ use common::config::ControllerConfig;
 use common::id::{ClusterId, ControllerId};
 use common::wire::api::{JoinAnswer, JoinRequest, Secret};
 use common::wire::peer::PEER_PROTOCOL;
-use net::{Authority, Backoff, Client, ClientError, ClusterKey, Endpoint, Identity, Invitation};
+use net::{
+    Authority, Backoff, Client, ClientError, ClusterKey, ClusterKeys, Endpoint, Identity,
+    Invitation,
+};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -124,7 +127,7 @@ async fn ask_each(
 /// Refuses a key of another cluster than the invitation's.
 fn check_key(path: &Path, invitation: &Invitation) -> Result<(), MembershipError> {
     let is_same = !path.exists()
-        || Authority::new(&ClusterKey::load(path)?)?.fingerprint() == invitation.authority;
+        || Authority::new(&ClusterKeys::load(path)?.issuing)?.fingerprint() == invitation.authority;
     match is_same {
         true => Ok(()),
         false => Err(MembershipError::OtherKey { path: path.display().to_string() }),
@@ -138,7 +141,7 @@ fn keep_key(path: &Path, secret: &str) -> Result<(), MembershipError> {
         if let Some(parent) = path.parent() {
             net::make_passable_dir(parent).map_err(MembershipError::io("make", parent))?;
         }
-        key.save(path)?;
+        ClusterKeys::new(key).create(path)?;
     }
     Ok(())
 }

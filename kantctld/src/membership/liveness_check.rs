@@ -5,7 +5,7 @@ use super::MembershipError;
 use common::causes::with_causes;
 use common::config::ControllerConfig;
 use common::wire::api::ControllerList;
-use net::{Client, ClusterKey, Endpoint, Identity};
+use net::{Client, ClusterKey, ClusterKeys, Endpoint, Identity};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub async fn check_none_runs(
     let asked: BTreeSet<&String> = config.peers.iter().chain(known).chain([&own]).collect();
     let path = Path::new(&config.cluster_key);
     let identity = match path.exists() {
-        true => Identity::controller(&ClusterKey::load(path)?)?,
+        true => Identity::controller(&ClusterKeys::load(path)?.issuing)?,
         // Lost with everything else. A controller there will refuse this key, which shows that it
         // runs.
         false => Identity::controller(&ClusterKey::generate()?)?,

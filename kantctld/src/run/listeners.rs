@@ -13,7 +13,7 @@ use crate::state_machine::StateMachine;
 use axum::Extension;
 use common::config::ControllerConfig;
 use common::id::Uid;
-use net::{ClusterKey, HttpListener, LocalListener, PemFiles, TlsListener};
+use net::{HttpListener, LocalListener, PemFiles, TlsListener};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -24,8 +24,6 @@ use tokio::task::JoinHandle;
 pub(super) struct Listening {
     pub(super) reloader: Arc<Reloader>,
     pub(super) peers: Arc<Peers<StateMachine>>,
-    /// The secret from which certificates are issued.
-    pub(super) key: Arc<ClusterKey>,
     pub(super) nodes: NodeThreads,
 }
 
@@ -46,7 +44,7 @@ fn pem_files(config: &ControllerConfig) -> Result<Option<PemFiles>, RunError> {
 pub(super) async fn listen(
     config: &ControllerConfig,
     core: &Arc<Core>,
-    Listening { reloader, peers, key, nodes }: Listening,
+    Listening { reloader, peers, nodes }: Listening,
     stopping: &watch::Receiver<bool>,
 ) -> Result<Vec<JoinHandle<io::Result<()>>>, RunError> {
     let stopped = || {
@@ -64,7 +62,7 @@ pub(super) async fn listen(
     tracing::info!("listening on {}", config.socket);
     let router = api::router(core.clone(), peers.clone()).layer(Extension(reloader));
     let audit = api::AuditPath(crate::audit::audit_path(config));
-    let router = router.layer(Extension(key)).layer(Extension(audit));
+    let router = router.layer(Extension(audit));
     let router = router.layer(Extension(Arc::new(DiskGuard::new(config))));
     let kind = NodeKind::wanted(config.emulated);
     let rules = NodeRules { kind, fence_after: fence::after(config) };

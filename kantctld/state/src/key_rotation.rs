@@ -7,6 +7,7 @@
 use common::id::Uid;
 use common::serde_skip::is_default;
 use common::time::Time;
+use common::wire::api::RotationStep;
 use serde::{Deserialize, Serialize};
 
 /// The authority of the cluster, and its replacement if one is in progress.
@@ -32,15 +33,6 @@ pub struct Rotation {
     /// The operator who began it.
     pub by: Uid,
     pub begun_at: Time,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RotationStep {
-    /// All hosts trust both authorities; the old one issues certificates.
-    Trust,
-    /// All hosts trust both authorities; the new one issues certificates.
-    Issue,
 }
 
 impl KeyStatus {

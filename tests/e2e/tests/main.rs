@@ -27,6 +27,7 @@ mod het_jobs;
 mod high_availability;
 mod history;
 mod interactive;
+mod key_rotation;
 mod leader_kills;
 mod mail;
 mod mpi;

@@ -7,7 +7,7 @@ use common::node::Contact;
 use common::wire::node::{FromNode, Hello, NODE_PATH, StepPhase, StepStatus, ToNode};
 use connections::{Connections, memory_mib};
 use e2e::{Cluster, ClusterOptions, Kantctl, Person};
-use net::{Channel, ClusterKey, Endpoint, Identity, Keepalive, connect_channel};
+use net::{Channel, ClusterKeys, Endpoint, Identity, Keepalive, connect_channel};
 use std::io::Write as _;
 
 /// The bound on the growth of the controller's memory. One user's pending answers may take a
@@ -155,7 +155,7 @@ fn a_node_that_floods_the_controller_with_reports_does_not_disturb_others() -> a
 
     let config = std::fs::read_to_string(cluster.dir().join("kantctld.toml"))?;
     let config: common::config::ControllerConfig = common::config::read("kantctld.toml", &config)?;
-    let key = ClusterKey::load(&cluster.dir().join("cluster.key"))?;
+    let key = ClusterKeys::load(&cluster.dir().join("cluster.key"))?.issuing;
     let identity = Identity::emulated_node(&key, "flood")?;
     let endpoint = Endpoint::Tls { addr: config.listen, identity };
     let hello = Hello { inventory: node.inventory, ..testkit::hello("flood", Vec::new()) };

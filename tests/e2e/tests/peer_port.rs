@@ -7,7 +7,7 @@ use common::time::{Span, Time};
 use common::wire::api::{ControllerList, ControllerRole, JoinAnswer, JoinRequest, Secret};
 use common::wire::peer::{FromPeer, PEER_PATH, PEER_PROTOCOL, PeerHello, ToPeer};
 use e2e::{Controllers, wait_for};
-use net::{Channel, Client, ClientError, ClusterKey, Endpoint, Identity, Invitation, Keepalive};
+use net::{Channel, Client, ClientError, ClusterKeys, Endpoint, Identity, Invitation, Keepalive};
 use nix::sys::signal::Signal;
 use serde_bytes::ByteBuf;
 use std::path::Path;
@@ -24,7 +24,7 @@ fn secret(invitation: &str) -> anyhow::Result<Secret> {
 
 /// The port of `a`, with the cluster key.
 fn endpoint(controllers: &Controllers) -> anyhow::Result<Endpoint> {
-    let key = ClusterKey::load(Path::new(&controllers.config("a")?.cluster_key))?;
+    let key = ClusterKeys::load(Path::new(&controllers.config("a")?.cluster_key))?.issuing;
     let identity = Identity::controller(&key)?;
     Ok(Endpoint::Tls { addr: controllers.address("a"), identity })
 }

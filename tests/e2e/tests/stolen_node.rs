@@ -13,8 +13,8 @@ use common::wire::node::{FromNode, NODE_PATH, ToNode};
 use common::wire::peer::PEER_PATH;
 use e2e::{Cluster, ClusterOptions, Person, is_root, wait_for};
 use net::{
-    Authority, Channel, Client, ClientError, ClusterKey, Credentials, Endpoint, Identity,
-    Invitation, Keepalive, NewKey, connect_channel,
+    Authority, Channel, Client, ClientError, ClusterKey, ClusterKeys, Credentials, Endpoint,
+    Identity, Invitation, Keepalive, NewKey, connect_channel,
 };
 use serde_json::{Value, json};
 use std::path::Path;
@@ -212,7 +212,7 @@ fn a_stranger_without_an_invitation_writes_nothing_to_the_log_and_is_audited() -
         let status: common::wire::api::Status = operator.json(&["status"])?;
         Ok(status.applied)
     };
-    let key = ClusterKey::load(&cluster.dir().join("cluster.key"))?;
+    let key = ClusterKeys::load(&cluster.dir().join("cluster.key"))?.issuing;
     let invitation = Invitation::new(Authority::new(&key)?.fingerprint())?;
     let before = index()?;
     runtime()?.block_on(async {
@@ -247,7 +247,7 @@ fn a_stranger_without_an_invitation_writes_nothing_to_the_log_and_is_audited() -
 #[test]
 fn no_file_of_a_node_has_the_cluster_key() -> anyhow::Result<()> {
     let cluster = Cluster::start(options())?;
-    let key = ClusterKey::load(&cluster.dir().join("cluster.key"))?.secret();
+    let key = ClusterKeys::load(&cluster.dir().join("cluster.key"))?.issuing.secret();
     fn search(dir: &Path, key: &str) -> anyhow::Result<u32> {
         let mut files = 0;
         for entry in std::fs::read_dir(dir)? {

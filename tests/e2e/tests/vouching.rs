@@ -3,7 +3,7 @@
 
 use common::config::{ControllerConfig, VouchedFor};
 use e2e::{Cluster, ClusterOptions, Controllers, Person, is_root, wait_for};
-use net::{Client, ClusterKey, Endpoint, Identity};
+use net::{Client, ClusterKeys, Endpoint, Identity};
 use serde_json::Value;
 use std::path::Path;
 
@@ -84,7 +84,7 @@ fn the_leader_applies_its_own_rule_to_forwarded_requests() -> anyhow::Result<()>
     controllers.start("b")?;
     let at_b = controllers.kantctl("b")?;
     wait_for("b to pass on", || Ok((at_b.run(&["nodes"])?.code == 0).then_some(())))?;
-    let key = ClusterKey::load(Path::new(&controllers.config("a")?.cluster_key))?;
+    let key = ClusterKeys::load(Path::new(&controllers.config("a")?.cluster_key))?.issuing;
     let identity = Identity::emulated_node(&key, "n1")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let drain = || {

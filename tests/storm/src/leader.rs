@@ -143,7 +143,8 @@ impl Lead {
             | FromNode::Task(_)
             | FromNode::Steps(_)
             | FromNode::Signalled(_)
-            | FromNode::ReplicaLoads(_) => {}
+            | FromNode::ReplicaLoads(_)
+            | FromNode::CertificateRenewed { .. } => {}
         }
     }
 

@@ -79,5 +79,6 @@ pub fn hello(node: &str, steps: Vec<StepStatus>) -> Hello {
         steps,
         starts_tasks: false,
         routes: false,
+        key_generation: 0,
     }
 }

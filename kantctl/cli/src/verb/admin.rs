@@ -1,6 +1,7 @@
 //! `kantctl admin`: administration of the controllers, and backups.
 
 mod invitation;
+mod key;
 mod node;
 
 use crate::failure::{Failure, OK};
@@ -28,6 +29,7 @@ Examples:
   kantctl admin controller remove 3
   kantctl admin node invite 'g[001-064]'
   kantctl admin node revoke g017
+  kantctl admin key rotate
   kantctl admin backup /var/backups/kant-monday
 
 To add a controller, invite it here and run on its own host:
@@ -98,6 +100,9 @@ pub enum What {
     /// List and withdraw invitations
     #[command(subcommand, after_help = invitation::EXAMPLES)]
     Invitation(invitation::Invitation),
+    /// Replace the cluster key while the cluster runs
+    #[command(subcommand, after_help = key::EXAMPLES)]
+    Key(key::Key),
     /// Save the whole state of the cluster in one file, for `kantctld restore`
     #[command(after_help = BACKUP_EXAMPLES)]
     Backup(Backup),
@@ -160,6 +165,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         What::Controller(controller) => controller,
         What::Invitation(asked) => return invitation::run(asked, server, screen).await,
         What::Node(node) => return node::run(node, server, screen).await,
+        What::Key(asked) => return key::run(asked, server, screen).await,
         What::Backup(backup) => return save(&backup.file, server, screen).await,
     };
     let raw: Value = match controller {

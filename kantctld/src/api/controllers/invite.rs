@@ -1,7 +1,7 @@
 //! Invitations for new controllers. The invited controller joins with the secret.
 
 use super::{OurPeers, check_operator};
-use crate::api::enrolments::{Key, make_invitation};
+use crate::api::enrolments::make_invitation;
 use crate::api::error::ApiFailure;
 use crate::core::Core;
 use axum::extract::State;
@@ -16,12 +16,11 @@ use std::sync::Arc;
 pub async fn invite(
     State(core): State<Arc<Core>>,
     Extension(peers): Extension<OurPeers>,
-    Extension(key): Key,
     user: User,
     body: Result<Json<InviteRequest>, JsonRejection>,
 ) -> Result<Json<InviteAnswer>, ApiFailure> {
     check_operator(&core, &user)?;
     let Json(InviteRequest { lasts }) = body?;
     let address = peers.local.address.clone();
-    make_invitation(&core, &key, &user, (lasts, Admits::Controller), address).await.map(Json)
+    make_invitation(&core, &user, (lasts, Admits::Controller), address).await.map(Json)
 }

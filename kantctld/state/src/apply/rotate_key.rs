@@ -4,10 +4,11 @@
 use super::target;
 use crate::command::{Actor, KeyAction};
 use crate::event::Event;
-use crate::key_rotation::{Rotation, RotationStep};
+use crate::key_rotation::Rotation;
 use crate::state::State;
 use common::id::Uid;
 use common::reason::{KeyRotationRefusal, Refusal};
+use common::wire::api::RotationStep;
 
 pub(super) fn apply(
     state: &mut State,
@@ -19,6 +20,7 @@ pub(super) fn apply(
         KeyAction::Advance { generation, actor } => {
             advance(state, events, *generation, actor.as_ref())
         }
+        KeyAction::Adopt { authority } => adopt(state, events, authority),
         KeyAction::Cancel { actor } => cancel(state, events, actor),
     }
 }
@@ -66,6 +68,16 @@ fn advance(
         }
     }
     next_generation(state, events, actor.map(|actor| actor.uid));
+    Ok(())
+}
+
+/// Takes the authority of the leader's key for that of the cluster.
+fn adopt(state: &mut State, events: &mut Vec<Event>, authority: &str) -> Result<(), Refusal> {
+    if !state.keys.is_settled() {
+        return Err(KeyRotationRefusal::Underway.into());
+    }
+    state.keys.authority = Some(authority.to_owned());
+    next_generation(state, events, None);
     Ok(())
 }
 

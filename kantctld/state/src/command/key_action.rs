@@ -19,6 +19,12 @@ pub enum KeyAction {
         /// An operator who leaves hosts behind; `None`: all have followed.
         actor: Option<Actor>,
     },
+    /// The controllers have another key than the log says: an operator made it while they were
+    /// stopped.
+    Adopt {
+        /// The fingerprint of its authority.
+        authority: String,
+    },
     /// Goes back to the old key, which still issues all certificates.
     Cancel { actor: Actor },
 }

@@ -3,9 +3,9 @@
 use crate::house::{House, OPERATOR, USER};
 use common::reason::{KeyRotationRefusal, Refusal};
 use common::time::Span;
+use common::wire::api::RotationStep;
 use state::command::KeyAction;
 use state::invitation::Admits;
-use state::key_rotation::RotationStep;
 use state::{Command, Event};
 
 const OF_OPERATOR: Option<common::id::Uid> = Some(OPERATOR.uid);
@@ -67,6 +67,16 @@ fn a_rotation_is_cancelled_only_before_the_new_key_is_in_use() {
     house.apply(rotate("new"));
     house.apply(all_followed(3));
     assert_eq!(house.refused(cancel), KeyRotationRefusal::InUse.into());
+}
+
+#[test]
+fn a_key_that_was_made_while_all_controllers_were_stopped_is_adopted() {
+    let mut house = House::new();
+    let adopt = Command::RotateKey(KeyAction::Adopt { authority: "made".to_owned() });
+    assert_eq!(house.apply(adopt.clone()), [Event::KeyStepBegun { generation: 1, by: None }]);
+    assert_eq!(house.state.key_status().authority.as_deref(), Some("made"));
+    house.apply(rotate("new"));
+    assert_eq!(house.refused(adopt), KeyRotationRefusal::Underway.into());
 }
 
 #[test]

@@ -82,6 +82,7 @@ impl Kantd {
             steps,
             starts_tasks: false,
             routes: node.has_router,
+            key_generation: 0,
         }))
     }
 
@@ -125,7 +126,8 @@ impl Kantd {
             | ToNode::FeedTask(_)
             | ToNode::AskSteps(_)
             | ToNode::SignalJob(_)
-            | ToNode::SignalTask(_) => {}
+            | ToNode::SignalTask(_)
+            | ToNode::KeyGeneration { .. } => {}
         }
     }
 

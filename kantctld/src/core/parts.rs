@@ -1,0 +1,21 @@
+//! What the shared parts are made of.
+
+use crate::access::Access;
+use crate::audit::Audit;
+use crate::cluster_keys::KeyStore;
+use crate::history::History;
+use crate::mail::MailQueue;
+use std::sync::Arc;
+
+/// Who may do what, and what proves it.
+pub struct Trust {
+    pub access: Access,
+    pub keys: Arc<KeyStore>,
+}
+
+/// Where the controller records what it did.
+pub struct Recorders {
+    pub history: History,
+    pub mail: MailQueue,
+    pub audit: Audit,
+}
