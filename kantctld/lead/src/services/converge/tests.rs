@@ -139,12 +139,16 @@ impl World {
                 self.house.report("n", id, exited(1));
             }
             Behaviour::Works if ran >= Span::from_seconds(READY_AFTER) => {
-                let (health, why) = (ReplicaHealth::Ready, None);
-                let status = ReplicaStatus { id, health, ports: Vec::new(), why };
-                self.readiness.report(&name("n"), vec![status], self.house.now);
+                self.report_health(id, ReplicaHealth::Ready);
             }
-            _ => {}
+            // As kantd does for a replica that it begins to probe.
+            _ => self.report_health(id, ReplicaHealth::Starting),
         }
+    }
+
+    fn report_health(&mut self, id: AttemptId, health: ReplicaHealth) {
+        let status = ReplicaStatus { id, health, ports: Vec::new(), why: None };
+        self.readiness.report(&name("n"), vec![status], self.house.now);
     }
 
     /// What holds at any time, whatever users do.
