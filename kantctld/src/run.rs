@@ -21,7 +21,7 @@ use crate::reload::Reloader;
 use crate::session::NodeThreads;
 use crate::settings::{self, ConfigFile, SettingsError};
 use crate::shared_state::SharedState;
-use crate::state_machine::{Outlets, StateMachine};
+use crate::state_machine::{Outlets, StateMachine, StateNews};
 use common::config::ControllerConfig;
 use common::id::{ClusterId, LogIndex};
 use common::reason::Refusal;
@@ -100,12 +100,12 @@ pub async fn run(file: ConfigFile, nodes: NodeThreads) -> Result<(), RunError> {
     let keys = Arc::new(cluster_keys(config)?);
     let identity = keys.identity().clone();
 
-    let (applied_events, events) = mpsc::unbounded_channel();
+    let (news_in, news) = mpsc::unbounded_channel();
     let (applied, applied_seen) = watch::channel(LogIndex(0));
     let (leading, leading_seen) = watch::channel(false);
     let clock = Arc::new(SteadyClock::new(wall_clock));
     let ((history, inbox), mail) = (history::feed(), MailQueue::open(settings::mailer(config)?));
-    let outlets = Outlets { events: applied_events, applied, leading, history, mail: mail.clone() };
+    let outlets = Outlets { news: news_in, applied, leading, history, mail: mail.clone() };
     let (machine, state) = StateMachine::new(clock.clone(), outlets);
     let membership_file = start.file.clone();
     let OpenedLog { peers, thread } = bootstrap::open_log(config, start, identity, machine)?;
@@ -133,7 +133,7 @@ pub async fn run(file: ConfigFile, nodes: NodeThreads) -> Result<(), RunError> {
     let reloader = Reloader::new(core.clone(), file.clone(), settings);
     let listening = Listening { reloader, peers, nodes };
     let served = tokio::select! {
-        served = serve(&file.config, &core, listening, events, hangup) => served,
+        served = serve(&file.config, &core, listening, news, hangup) => served,
         ended = &mut log_end => return ended.unwrap_or(Err(RunError::LogPanicked)),
     };
     // The log stops last: pending proposals are still answered.
@@ -205,7 +205,7 @@ async fn serve(
     config: &ControllerConfig,
     core: &Arc<Core>,
     listening: Listening,
-    events: mpsc::UnboundedReceiver<Vec<state::Event>>,
+    news: mpsc::UnboundedReceiver<StateNews>,
     hangup: Signal,
 ) -> Result<(), RunError> {
     let mut terminate = signal(SignalKind::terminate())?;
@@ -221,7 +221,7 @@ async fn serve(
     let servers = listen(config, core, listening, &stopping).await?;
     let tasks = [
         tokio::spawn(peers::maintain_connections(peers.clone())),
-        tokio::spawn(leader::forward_effects(core.clone(), events)),
+        tokio::spawn(leader::forward_effects(core.clone(), news)),
         tokio::spawn(reload_on_hangup(core.clone(), reloader.clone(), hangup)),
         tokio::spawn(notify_ready(core.clone())),
         tokio::spawn(key_rotation::follow_log(core.clone())),

@@ -210,7 +210,7 @@ mod tests {
 
     fn empty() -> (StateMachine, SharedState) {
         let outlets = Outlets {
-            events: mpsc::unbounded_channel().0,
+            news: mpsc::unbounded_channel().0,
             applied: watch::channel(LogIndex(0)).0,
             leading: watch::channel(true).0,
             history: crate::history::feed().0,

@@ -19,10 +19,19 @@ pub const ENTRY_FORMAT: u8 = 1;
 /// The most elements that are dropped on the log's thread.
 const DROP_INLINE_MAX: usize = 100;
 
+/// What happened to the state.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StateNews {
+    /// A command was applied.
+    Applied(Vec<Event>),
+    /// The state was read from a snapshot, of this controller or of another one.
+    Restored,
+}
+
 /// The channels from the log's thread to the rest of the controller.
 pub struct Outlets {
-    /// Events of every applied entry, in order.
-    pub events: mpsc::UnboundedSender<Vec<Event>>,
+    /// In order.
+    pub news: mpsc::UnboundedSender<StateNews>,
     /// The last applied index.
     pub applied: watch::Sender<LogIndex>,
     /// Whether this controller leads and knows all earlier decisions.
@@ -117,7 +126,7 @@ impl Machine for StateMachine {
         drop_forgotten(forgotten);
         for events in &answers {
             // The receiver is gone while the controller stops.
-            let _ = self.outlets.events.send(events.clone());
+            let _ = self.outlets.news.send(StateNews::Applied(events.clone()));
         }
         self.outlets.mail.enqueue(notifications);
         self.outlets.history.applied(index, history);
@@ -140,6 +149,7 @@ impl Machine for StateMachine {
         *state = restored;
         self.state.forget_events();
         drop(state);
+        let _ = self.outlets.news.send(StateNews::Restored);
         self.outlets.history.restored(index);
         self.outlets.applied.send_replace(index);
         Ok(())

@@ -64,7 +64,7 @@ const fn still_clock() -> Time {
 
 fn packed() -> Vec<u8> {
     let outlets = Outlets {
-        events: mpsc::unbounded_channel().0,
+        news: mpsc::unbounded_channel().0,
         applied: watch::channel(LogIndex(0)).0,
         leading: watch::channel(true).0,
         history: kantctld::history::feed().0,

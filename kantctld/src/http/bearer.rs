@@ -1,6 +1,7 @@
 //! Identification of programs by the token of each request.
 
 use crate::api::token_invalid;
+use crate::audit::{AuditLine, AuditResult};
 use crate::core::Core;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
@@ -15,7 +16,10 @@ use std::sync::Arc;
 pub async fn identify(State(core): State<Arc<Core>>, mut request: Request, next: Next) -> Response {
     let program = match identified(&core, request.headers()) {
         Ok(program) => program,
-        Err(refusal) => return unauthorized(refusal),
+        Err(refusal) => {
+            audit(&core, &request, &refusal);
+            return unauthorized(refusal);
+        }
     };
     let permit = match core.admission.programs.take(program.uid) {
         Ok(permit) => permit,
@@ -35,6 +39,21 @@ fn identified(core: &Core, headers: &HeaderMap) -> Result<Program, Refusal> {
     }
     let secret = bearer(headers).ok_or(CallerError::NoToken)?;
     Ok(program(core, secret)?.0)
+}
+
+/// Writes an audit line for a token that is not valid: it may be a stolen one that was revoked. The
+/// routes, which write all other lines, do not see the request.
+fn audit(core: &Core, request: &Request, refusal: &Refusal) {
+    let Some(secret) = bearer(request.headers()) else { return };
+    let id = TokenId::of_hash(&net::secret_hash(secret)).to_string();
+    let (method, path) = (request.method(), request.uri().path());
+    core.audit.note(AuditLine {
+        uid: None,
+        target: id,
+        detail: format!("{method} {path}"),
+        code: Some(refusal.error.code.clone()),
+        ..AuditLine::own(core.now(), "program", "token", AuditResult::Refused)
+    });
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {

@@ -5,7 +5,7 @@ use crate::session::NodeThreads;
 use crate::settings::ConfigFile;
 use common::config::ControllerConfig;
 use common::time::Span;
-use common::token::Scope;
+use common::token::{Scope, TokenId};
 use common::wire::api::{Secret, TokenAnswer, TokenList, TokenRequest};
 use net::{Client, Endpoint};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ const HOUR: Span = Span::from_minutes(60);
 pub(super) struct Served {
     pub(super) local: Client,
     http: SocketAddr,
-    _dir: tempfile::TempDir,
+    dir: tempfile::TempDir,
 }
 
 pub(super) struct Answer {
@@ -50,7 +50,21 @@ impl Served {
             assert!(begun.elapsed() < DEADLINE, "no controller");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        Self { local, http, _dir: dir }
+        Self { local, http, dir }
+    }
+
+    /// Waits for an audit line with these values.
+    async fn audited(&self, values: &[(&str, &str)]) {
+        let begun = Instant::now();
+        let log = self.dir.path().join("state/audit.log");
+        let is_it = |line: &str| {
+            let line: Value = serde_json::from_str(line).unwrap_or_default();
+            values.iter().all(|(name, value)| line[name] == *value)
+        };
+        while !std::fs::read_to_string(&log).unwrap_or_default().lines().any(is_it) {
+            assert!(begun.elapsed() < DEADLINE, "no line with {values:?}");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     }
 
     pub(super) async fn token(&self, scopes: &[Scope]) -> TokenAnswer {
@@ -170,6 +184,8 @@ async fn without_a_token_only_the_state_of_the_controller_is_open() {
     }
     let unknown = served.ask("GET /v1/jobs", &["cookie: kant=x", &forged], "").await;
     assert!(unknown.head.contains("www-authenticate: bearer"), "{}", unknown.head);
+    let id = TokenId::of_hash(&net::secret_hash(forged.rsplit(' ').next().unwrap())).to_string();
+    served.audited(&[("verb", "token"), ("code", "token_invalid"), ("target", &id)]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

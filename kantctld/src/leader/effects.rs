@@ -3,13 +3,24 @@
 
 use crate::core::Core;
 use crate::session_registry::Wakeup;
+use crate::state_machine::StateNews;
+use common::id::NodeName;
 use state::{Event, effect};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
 /// Runs until the log ends.
-pub async fn forward_effects(core: Arc<Core>, mut events: mpsc::UnboundedReceiver<Vec<Event>>) {
-    while let Some(batch) = events.recv().await {
+pub async fn forward_effects(core: Arc<Core>, mut news: mpsc::UnboundedReceiver<StateNews>) {
+    while let Some(news) = news.recv().await {
+        let batch = match news {
+            StateNews::Applied(batch) => batch,
+            // Its revocations and steps of the cluster key have no events here.
+            StateNews::Restored => {
+                end_all_invalid(&core);
+                core.keys.step.notify_one();
+                continue;
+            }
+        };
         end_revoked(&core, &batch);
         if batch.iter().any(|event| matches!(event, Event::KeyStepBegun { .. })) {
             core.keys.step.notify_one();
@@ -25,14 +36,29 @@ pub async fn forward_effects(core: Arc<Core>, mut events: mpsc::UnboundedReceive
     }
 }
 
-/// Ends the connections and the session of a node whose certificates became invalid.
+/// Ends the connections and the sessions of nodes whose certificates became invalid.
 fn end_revoked(core: &Core, batch: &[Event]) {
     for event in batch {
-        let (name, last_invalid) = match event {
-            Event::NodeRevoked { name, .. } => (name, u32::MAX),
-            Event::NodeEnrolled { name, number, .. } if *number > 1 => (name, number - 1),
-            _ => continue,
-        };
+        match event {
+            Event::NodeRevoked { name, .. } => end(core, name, u32::MAX),
+            Event::NodeEnrolled { name, number, .. } => end(core, name, number.saturating_sub(1)),
+            _ => {}
+        }
+    }
+}
+
+/// The same for all certificates that the state knows as invalid.
+fn end_all_invalid(core: &Core) {
+    for (name, enrolment) in core.state.read().enrolments() {
+        match enrolment.revoked {
+            Some(_) => end(core, name, u32::MAX),
+            None => end(core, name, enrolment.number.saturating_sub(1)),
+        }
+    }
+}
+
+fn end(core: &Core, name: &NodeName, last_invalid: u32) {
+    if last_invalid > 0 {
         core.revocations.announce(name.as_str(), last_invalid);
         core.sessions.wake(name, Wakeup::Certificate);
     }
