@@ -45,6 +45,10 @@ pub enum Kind {
     LongCut,
     /// A node has a health finding for a while.
     Sick,
+    /// A node's certificate is revoked; later the node joins again.
+    Revoke,
+    /// The cluster key is replaced.
+    RotateKey,
 }
 
 impl Kind {
@@ -95,6 +99,7 @@ impl Fault {
             Kind::NodeCut => rng.between(500, 8_000),
             Kind::LongCut => rng.between(24_000, 45_000),
             Kind::Sick => rng.between(500, 8_000),
+            Kind::Revoke => rng.between(1_000, 30_000),
             Kind::Clock => rng.between(500, 20_000),
             _ => rng.between(100, 3_000),
         };

@@ -6,6 +6,7 @@ mod enacting;
 mod injected_bug;
 mod service_bugs;
 mod services;
+mod trust;
 
 use crate::judge::services::ServiceJudge;
 use crate::message::{LinkId, Output, Ticket};
@@ -139,18 +140,21 @@ impl Lead {
             }
             FromNode::Replicas(statuses) => self.note_replicas(link, statuses),
             FromNode::RouterLoad(load) => self.note_load(link, load),
+            FromNode::CertificateRenewed { generation } => self.renewed(link, generation),
             FromNode::Output(_)
             | FromNode::Task(_)
             | FromNode::Steps(_)
             | FromNode::Signalled(_)
-            | FromNode::ReplicaLoads(_)
-            | FromNode::CertificateRenewed { .. } => {}
+            | FromNode::ReplicaLoads(_) => {}
         }
     }
 
     fn welcome(&mut self, link: LinkId, hello: Box<Hello>, state: &State, requests: &mut Requests) {
         if let Err(reason) = lead::check_hello(state, &hello.name, &hello) {
             return refuse(link, reason, requests);
+        }
+        if !self.has_valid_certificate(&hello, state) {
+            return refuse(link, "its certificate is not valid".to_owned(), requests);
         }
         let (id, replaced) = self.table.join(&hello.name, link);
         if let Some(replaced) = replaced {
@@ -201,6 +205,8 @@ impl Lead {
             return;
         };
         self.table.note_registered(&session.hello.name, session.id);
+        let (name, generation) = (&session.hello.name, session.hello.key_generation);
+        self.table.note_key_generation(name, session.id, generation);
         let mut live = NodeSession::new(&session.hello, ORDERS_BYTES);
         let mut send = |message| requests.outputs.push(Output::Down(link, Box::new(message)));
         send(NodeSession::welcome(state, self.fence_after));
@@ -211,6 +217,7 @@ impl Lead {
             send(ToNode::Routes(table.clone()));
         }
         session.live = Some(live);
+        self.send_key(link, state, requests);
         self.report(link, requests);
     }
 
@@ -268,6 +275,7 @@ impl Lead {
             if state.settings().is_none() {
                 requests.commands.push((Command::Configure(settings.clone()), Ticket::Unused));
             }
+            self.advance_key(state, requests);
             let table = &self.table;
             let uptime = Span(now_ms);
             for due in self.watch.look(state, |node| table.presence(node), now, uptime) {

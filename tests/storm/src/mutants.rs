@@ -30,6 +30,10 @@ pub enum Mutant {
     EarlySession,
     /// A new term continues with silences that were counted in an earlier one.
     StaleWatch,
+    /// A node whose certificate is revoked keeps its session.
+    KeepRevoked,
+    /// The next step of a new cluster key begins before all nodes have followed.
+    HastyKey,
     /// A node without a leader goes on with its jobs.
     NoFence,
     /// A controller that lost its disk comes back under its old id with an empty disk.

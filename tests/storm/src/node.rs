@@ -41,6 +41,12 @@ pub struct Node {
     /// A router runs on it, and has this table.
     pub has_router: bool,
     pub table: Vec<RouteOrder>,
+    /// The number of the enrolment in its certificate.
+    pub enrolment: u32,
+    /// The step of the replacements of the cluster key in which the certificate was issued.
+    pub key_generation: u32,
+    /// Until when its certificate stays revoked, in milliseconds.
+    pub revoked_until_ms: u64,
     findings: Vec<Finding>,
     boots: u32,
     steps: BTreeMap<AttemptId, Step>,
@@ -83,6 +89,9 @@ impl Node {
             inventory,
             has_router: place == 0,
             table: Vec::new(),
+            enrolment: 1,
+            key_generation: 0,
+            revoked_until_ms: 0,
             findings: Vec::new(),
             boots: 1,
             steps: BTreeMap::new(),

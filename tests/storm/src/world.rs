@@ -11,6 +11,7 @@ mod quiet;
 mod rot;
 mod services;
 mod sessions;
+mod trust;
 mod users;
 
 use crate::controller::ClusterConfig;
@@ -20,6 +21,7 @@ use crate::judge::log::LogJudge;
 use crate::judge::nodes::NodeJudge;
 use crate::judge::promises::PromiseJudge;
 use crate::judge::register::RegisterJudge;
+use crate::judge::trust::TrustJudge;
 use crate::judge::users::UserJudge;
 use crate::message::{Input, LinkId};
 use crate::net::{Links, Net};
@@ -87,6 +89,7 @@ pub struct World {
     claim_judge: ClaimJudge,
     register_judge: RegisterJudge,
     promise_judge: PromiseJudge,
+    trust_judge: TrustJudge,
     complaints: Vec<Complaint>,
     story: Story,
     rng: Rng,
@@ -133,6 +136,7 @@ impl World {
             claim_judge: ClaimJudge::default(),
             register_judge: RegisterJudge::default(),
             promise_judge: PromiseJudge::default(),
+            trust_judge: TrustJudge::default(),
             complaints: Vec::new(),
             story: Story::new(is_recorded),
             rng,
@@ -219,11 +223,12 @@ impl World {
     /// Passes new events of the log to the judges, and collects all complaints.
     fn collect(&mut self) {
         let mut log = self.log.borrow_mut();
-        for event in std::mem::take(&mut log.fresh) {
+        let fresh = std::mem::take(&mut log.fresh);
+        for event in &fresh {
             self.story.add(self.now_ms, || format!("log: {event:?}"));
-            self.node_judge.read(self.now_ms, &event, self.plan.node_lost_after_ms);
-            self.promise_judge.read(&event);
-            log.services.borrow_mut().read(self.now_ms, &event);
+            self.node_judge.read(self.now_ms, event, self.plan.node_lost_after_ms);
+            self.promise_judge.read(event);
+            log.services.borrow_mut().read(self.now_ms, event);
         }
         self.complaints.append(&mut log.complaints);
         self.complaints.append(&mut log.services.borrow_mut().complaints);
@@ -231,6 +236,8 @@ impl World {
         self.complaints.append(&mut self.node_judge.complaints);
         self.complaints.append(&mut self.user_judge.complaints);
         self.complaints.append(&mut self.promise_judge.complaints);
+        drop(log);
+        self.note_trust(&fresh);
     }
 
     /// Runs `act` on a node, then carries out the node's outputs.

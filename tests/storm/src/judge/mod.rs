@@ -8,6 +8,7 @@ pub mod promises;
 pub mod register;
 pub mod services;
 pub mod time;
+pub mod trust;
 pub mod users;
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -18,6 +18,7 @@ impl Lead {
             self.services.notify();
         }
         for batch in events {
+            self.trust_changed(batch, state, requests);
             if effect::wakes_scheduler(batch) {
                 self.round_at_ms = self.round_at_ms.min(now_ms + WAKE_MS);
             }

@@ -74,7 +74,8 @@ impl Kantd {
         }
         FromNode::Hello(Box::new(Hello {
             protocol: NODE_PROTOCOL,
-            version: "1".to_owned(),
+            // In place of the certificate, which a connection has besides its messages.
+            version: node.enrolment.to_string(),
             name: node.name.clone(),
             address: format!("{}.example", node.name),
             identity: node.identity.clone(),
@@ -82,7 +83,7 @@ impl Kantd {
             steps,
             starts_tasks: false,
             routes: node.has_router,
-            key_generation: 0,
+            key_generation: node.key_generation,
         }))
     }
 
@@ -110,6 +111,14 @@ impl Kantd {
                 }
             }
             ToNode::Routes(table) => node.table = table,
+            ToNode::KeyGeneration { generation } if generation > node.key_generation => {
+                node.key_generation = generation;
+                if let Some(link) = self.link {
+                    let renewed = FromNode::CertificateRenewed { generation };
+                    around.outputs.push(NodeOutput::Up(link, Box::new(renewed)));
+                }
+            }
+            ToNode::KeyGeneration { .. } => {}
             ToNode::Desired(update) => {
                 // Updates before the first complete one are ignored, as in kantd.
                 let _ = self.desired.apply(update);
@@ -126,8 +135,7 @@ impl Kantd {
             | ToNode::FeedTask(_)
             | ToNode::AskSteps(_)
             | ToNode::SignalJob(_)
-            | ToNode::SignalTask(_)
-            | ToNode::KeyGeneration { .. } => {}
+            | ToNode::SignalTask(_) => {}
         }
     }
 

@@ -54,6 +54,7 @@ impl World {
                     late_ms: rng.below(600),
                 };
             }
+            Kind::Revoke | Kind::RotateKey => self.change_trust(fault),
             Kind::Members => {
                 let task = self.choose_change(&mut rng);
                 self.tasks.extend(task);
@@ -151,7 +152,7 @@ impl World {
         }
     }
 
-    fn node_of(&self, fault: Fault) -> usize {
+    pub(super) fn node_of(&self, fault: Fault) -> usize {
         Rng::new(fault.salt, 7).place(self.nodes.len())
     }
 

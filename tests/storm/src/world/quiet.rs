@@ -118,7 +118,11 @@ impl World {
             && self.tasks.is_empty()
             && !self.nodes.iter().any(|node| node.is_busy())
             && replicas.first().is_some_and(|(_, state)| {
-                state.live().next().is_none() && state.services().next().is_none()
+                let all_enrolled = state.enrolments().all(|(_, one)| one.revoked.is_none());
+                state.live().next().is_none()
+                    && state.services().next().is_none()
+                    && state.key_status().is_settled()
+                    && all_enrolled
             })
     }
 
