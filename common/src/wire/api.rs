@@ -265,6 +265,9 @@ pub struct NodeView {
     /// The node's own health findings.
     #[serde(default)]
     pub findings: Vec<Finding>,
+    /// Since when its certificates have been invalid, if an operator revoked them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoked_at: Option<Time>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -273,8 +273,7 @@ pub fn script(state: &State, job: JobId) -> Option<&str> {
 pub fn node_view(state: &State, name: &NodeName) -> Option<NodeView> {
     let (node, held) = (state.node(name)?, state.ledger().on(name));
     let cpus_used = Cpus(held.map_or(0, |held| held.cpus().len()));
-    let gpus_used = held.map_or(0, |held| held.gpus().len());
-    let gpus_used = Gpus(u32::try_from(gpus_used).unwrap_or(u32::MAX));
+    let gpus_used = Gpus(held.map_or(0, |held| held.gpus().len().try_into().unwrap_or(u32::MAX)));
     Some(NodeView {
         name: name.clone(),
         status: node.status(cpus_used, gpus_used),
@@ -289,6 +288,7 @@ pub fn node_view(state: &State, name: &NodeName) -> Option<NodeView> {
         version: node.version.clone(),
         findings: node.findings.clone(),
         resumed: node.resumed.clone(),
+        revoked_at: state.enrolment(name).and_then(|one| Some(one.revoked?.at)),
     })
 }
 

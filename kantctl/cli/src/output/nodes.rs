@@ -84,7 +84,9 @@ fn reason(node: &NodeView, zone: &TimeZone) -> String {
     let drain = node.drain.as_ref().map(|drain| drain.reason.clone());
     let emulated =
         node.inventory.is_emulated().then(|| "emulated: jobs do not really run".to_owned());
-    [drain, contact, emulated].into_iter().flatten().collect::<Vec<_>>().join("; ")
+    let revoked =
+        node.revoked_at.map(|at| format!("its certificate was revoked {}", local(at, zone)));
+    [drain, revoked, contact, emulated].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 /// The full record of a node.

@@ -28,6 +28,7 @@ fn node(name: &str, gpus: u16) -> NodeView {
         address: "g-001.local".to_owned(),
         version: "0.1.0".to_owned(),
         findings: vec![],
+        revoked_at: None,
     }
 }
 
@@ -80,4 +81,12 @@ fn a_nodes_record_names_the_operators_who_drained_and_resumed_it() {
     // A drain by the controller names no user.
     node.drain.as_mut().unwrap().cause = DrainCause::FailedStarts;
     assert!(text(&node).contains("drained     2023-11-14 22:13:20\n"), "{}", text(&node));
+}
+
+#[test]
+fn a_revoked_node_is_shown_as_revoked() {
+    let mut node = drained();
+    node.revoked_at = Some(Time(1_700_000_000_000));
+    let text = record(&node, &TimeZone::UTC);
+    assert!(text.contains("its certificate was revoked 2023-11-14"), "{text}");
 }

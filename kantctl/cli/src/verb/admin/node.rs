@@ -6,6 +6,7 @@ use crate::output::Screen;
 use crate::output::screen::note;
 use crate::output::table::{Cell, Column, Table};
 use crate::output::time::local;
+use crate::output::user_names::user;
 use crate::output::zone::Zone;
 use crate::server::{Retry, Server};
 use anyhow::Context as _;
@@ -134,14 +135,14 @@ fn table(enrolments: &[EnrolmentView], zone: &Zone) -> Table {
     let mut table = Table::new(&COLUMNS, &["NODE"]);
     for one in enrolments {
         let state = match (one.revoked_at, one.revoked_by) {
-            (Some(at), Some(by)) => format!("revoked {} by {by}", local(at, zone)),
+            (Some(at), Some(by)) => format!("revoked {} by {}", local(at, zone), user(by.0)),
             _ => "valid".to_owned(),
         };
         table.row(vec![
             Cell::from(&one.name),
             Cell::from(one.number),
             Cell::from(local(one.at, zone)),
-            Cell::from(one.by),
+            Cell::from(user(one.by.0)),
             Cell::from(state),
         ]);
     }
