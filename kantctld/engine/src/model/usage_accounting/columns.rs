@@ -6,6 +6,7 @@ use common::gpu::GpuKind;
 use common::policy::{Amounts, Policy};
 use common::reason::{Counted, What};
 use common::unit::Gpus;
+use std::ops::{Index, IndexMut};
 
 /// The index of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,6 +18,33 @@ pub(super) const CPUS: Column = Column(1);
 /// Memory, in bytes.
 pub(super) const MEMORY: Column = Column(2);
 const KINDS_FROM: usize = 3;
+
+/// A row of columns for each queue, all in one piece: each round copies them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Rows {
+    columns: usize,
+    cells: Vec<u64>,
+}
+
+impl Rows {
+    pub fn zero(rows: usize, columns: usize) -> Self {
+        Self { columns, cells: vec![0; rows * columns] }
+    }
+}
+
+impl Index<usize> for Rows {
+    type Output = [u64];
+
+    fn index(&self, row: usize) -> &[u64] {
+        &self.cells[row * self.columns..][..self.columns]
+    }
+}
+
+impl IndexMut<usize> for Rows {
+    fn index_mut(&mut self, row: usize) -> &mut [u64] {
+        &mut self.cells[row * self.columns..][..self.columns]
+    }
+}
 
 /// The columns of a policy.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -26,7 +26,7 @@
 mod hard;
 
 use super::claim::{Claim, KindIndex};
-use super::columns::{Bounds, Column, Columns, GPUS, amounts};
+use super::columns::{Bounds, Column, Columns, GPUS, Rows, amounts};
 use super::tree::{QueueIndex, Tree};
 use common::id::QueueName;
 use common::policy::{Amounts, Policy, Quota, QuotaMode};
@@ -70,13 +70,13 @@ enum Pool {
 pub(super) struct QuotaUsage {
     pub rules: Arc<Vec<Rule>>,
     pub jobs: Vec<u64>,
-    pub used: Vec<Vec<u64>>,
+    pub used: Rows,
     capacity: Bounds,
     /// The kind of all whole GPUs, where a quota names it.
     only_kind: Option<KindIndex>,
     used_by_all: Vec<u64>,
     /// What isolated queues below each queue, with none between, may still take.
-    kept_in: Vec<Vec<u64>>,
+    kept_in: Rows,
     kept_in_cluster: Vec<u64>,
 }
 
@@ -98,11 +98,11 @@ impl QuotaUsage {
         let mut usage = Self {
             rules: Arc::new(tree.indices().map(rule).collect()),
             jobs: vec![0; tree.len()],
-            used: vec![nothing.clone(); tree.len()],
+            used: Rows::zero(tree.len(), columns.count()),
             capacity: columns.capacity(capacity),
             only_kind: columns.only_kind(capacity),
             used_by_all: nothing.clone(),
-            kept_in: vec![nothing.clone(); tree.len()],
+            kept_in: Rows::zero(tree.len(), columns.count()),
             kept_in_cluster: nothing,
         };
         for queue in tree.indices() {

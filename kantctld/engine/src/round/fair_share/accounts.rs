@@ -11,7 +11,9 @@ use crate::model::job::WaitingJob;
 use crate::model::shape_cache::ShapeIndex;
 use crate::model::shares::Amount;
 use crate::model::shares::held;
+use crate::model::shares::priority;
 use crate::model::shares::tree::{QueueAt, Tree};
+use crate::model::wait_queue::ClassId;
 use crate::policy::sharing::past::used_ppm;
 use crate::round::planner::RoundState;
 use common::id::{JobKey, QueueName};
@@ -26,6 +28,22 @@ pub(crate) struct Accounts {
     /// The capacity of the nodes that are up.
     pub total: Amount,
     asks: BTreeMap<ShapeIndex, Asks>,
+    classes: BTreeMap<ClassId, ClassFacts>,
+}
+
+/// What the jobs of a class have in common.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ClassFacts {
+    pub queue: QueueAt,
+    pub shape: ShapeIndex,
+    pub asks: Asks,
+    /// Whether they may be preempted while they run.
+    pub is_preemptible: bool,
+    /// Their priority in their queue.
+    pub priority: i64,
+    /// Whether they may reclaim from other queues, and preempt in their own.
+    pub reclaims: bool,
+    pub preempts: bool,
 }
 
 impl Accounts {
@@ -39,7 +57,8 @@ impl Accounts {
             gpu_milli: i64::from(node.class.gpu_count().0) * 1000,
         });
         let total = capacity.fold(Amount::default(), |sum, one| sum.plus(&one));
-        let mut accounts = Self { tree: snapshot.queues.clone(), total, asks: BTreeMap::new() };
+        let (asks, classes) = (BTreeMap::new(), BTreeMap::new());
+        let mut accounts = Self { tree: snapshot.queues.clone(), total, asks, classes };
         accounts.add_running(state);
         accounts.add_started(state);
         accounts.add_waiting(state);
@@ -61,6 +80,36 @@ impl Accounts {
     pub fn asks(&mut self, state: &RoundState<'_>, shape: ShapeIndex) -> Asks {
         let of = || Asks::of(&state.snapshot.cluster, state.shapes.get(shape));
         *self.asks.entry(shape).or_insert_with(of)
+    }
+
+    /// What the jobs of a class have in common, of which this is one. `None`: their queue is gone.
+    pub(super) fn of_class<'a>(
+        &mut self,
+        state: &mut RoundState<'a>,
+        class: ClassId,
+        job: &'a Arc<WaitingJob>,
+    ) -> Option<ClassFacts> {
+        if let Some(known) = self.classes.get(&class) {
+            return Some(*known);
+        }
+        let queue = state.queues.get(&job.queue)?;
+        let shape = state.shape_for(queue, job);
+        let facts = ClassFacts {
+            queue: self.find(&job.queue)?,
+            reclaims: queue.preemption.reclaim,
+            preempts: queue.preemption.by_priority,
+            shape,
+            asks: self.asks(state, shape),
+            is_preemptible: is_preemptible(state, job, queue),
+            priority: priority(&state.snapshot.policy, job.qos.as_ref(), job.nice),
+        };
+        self.classes.insert(class, facts);
+        Some(facts)
+    }
+
+    /// Whether a class was met whose queue exists.
+    pub(super) fn knows(&self, class: ClassId) -> bool {
+        self.classes.contains_key(&class)
     }
 
     /// Adds what jobs of a queue hold, and ask for.
@@ -115,16 +164,15 @@ impl Accounts {
         }
         for (id, class) in snapshot.wait_queue.classes() {
             let Some(first) = class.jobs().next() else { continue };
-            let Some(queue) = state.queues.get(&first.queue) else { continue };
             if first.together.is_some_and(|first| one_queue(state, first).is_none()) {
                 continue;
             }
-            let shape = state.shape_for(queue, first);
-            let most = self.asks(state, shape).most;
+            let Some(facts) = self.of_class(state, id, first) else { continue };
+            let most = facts.asks.most;
             let jobs = class.len() - is_in.get(&id).copied().unwrap_or(0);
             let jobs = i64::try_from(jobs).unwrap_or(i64::MAX);
             let all = most.zip(&most, |most, _| most.saturating_mul(jobs));
-            self.add(&first.queue, (&Amount::default(), &all), false);
+            self.tree.ask(facts.queue, &all);
         }
         for key in state.jobs_awaiting() {
             let Some(job) = snapshot.waiting(key) else { continue };

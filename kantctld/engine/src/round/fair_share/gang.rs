@@ -1,6 +1,7 @@
 //! What has one turn: a waiting job, or all components of a job that start together.
 
 use super::accounts::{Accounts, is_preemptible, one_queue};
+use super::line::Turn;
 use crate::model::cluster::NodeIndex;
 use crate::model::job::WaitingJob;
 use crate::model::shape_cache::ShapeIndex;
@@ -26,6 +27,25 @@ pub(super) struct Gang<'a> {
 }
 
 impl<'a> Gang<'a> {
+    /// What has this turn. `None`: as for [`Self::of`].
+    pub fn of_turn(
+        state: &mut RoundState<'a>,
+        accounts: &mut Accounts,
+        turn: &Turn<'a>,
+    ) -> Option<Self> {
+        if turn.job.together.is_some() {
+            return Self::of(state, accounts, turn.job);
+        }
+        let facts = turn.facts;
+        Some(Self {
+            parts: vec![(turn.job, facts.shape)],
+            asks: facts.asks.least,
+            is_preemptible: facts.is_preemptible,
+            priority: facts.priority,
+            near: turn.job.near_all,
+        })
+    }
+
     /// The job, or all components that start together with it. `None`: their queue is gone, they
     /// are in several queues, or one of them may not start.
     pub fn of(

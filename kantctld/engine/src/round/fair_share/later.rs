@@ -33,7 +33,7 @@ impl<'a> FairRound<'a> {
         let others_are_due = |queue: QueueAt| due.iter().any(|other| *other != queue);
         let has_one = self.keep_if(others_are_due);
         for (queue, one) in firsts {
-            let asks = self.accounts.asks(&self.state, one.shape).least;
+            let asks = one.turn.facts.asks.least;
             // The queue is entitled to this capacity once its own jobs end.
             let is_within = asks.is_within(&self.accounts.tree.accounts[queue.0].fair);
             let may = is_within && !has_one.contains(&queue) && !others_are_due(queue);
@@ -43,12 +43,9 @@ impl<'a> FairRound<'a> {
         }
     }
 
-    /// Whether a job with a queue still waits for room.
+    /// Whether the job still waits for room.
     fn lacks_room(&self, one: &Lacking<'a>) -> bool {
-        let job = one.turn.job;
-        one.excess.is_none()
-            && !self.is_served(job.key)
-            && self.state.queues.get(&job.queue).is_some()
+        one.excess.is_none() && !self.is_served(one.turn.job.key)
     }
 
     /// The queues with a job that waits for room within their fair share.
@@ -57,8 +54,9 @@ impl<'a> FairRound<'a> {
             self.lacking.values().filter(|one| self.lacks_room(one)).copied().collect();
         let mut due = BTreeSet::new();
         for one in lacking {
-            let job = one.turn.job;
-            let Some(gang) = Gang::of(&mut self.state, &mut self.accounts, job) else { continue };
+            let Some(gang) = Gang::of_turn(&mut self.state, &mut self.accounts, &one.turn) else {
+                continue;
+            };
             let Gang { asks, is_preemptible, .. } = gang;
             let queue = one.turn.queue;
             if may_try(&self.accounts.tree, &Claimant { queue, asks, is_preemptible }) {

@@ -5,11 +5,11 @@
 //! Source: KAI Scheduler, job order by levels of the queue tree: a job's place is that of its queue
 //! among the queue's siblings, then that of the job in its queue.
 
-use super::accounts::Accounts;
+use super::accounts::{Accounts, ClassFacts};
 use super::rank::Ranks;
 use crate::model::job::WaitingJob;
+use crate::model::shape_cache::RoomIndex;
 use crate::model::shares::Amount;
-use crate::model::shares::priority;
 use crate::model::shares::tree::QueueAt;
 use crate::model::wait_queue::ClassId;
 use crate::policy::sharing::order::Rank;
@@ -46,6 +46,7 @@ pub(super) struct Turn<'a> {
     pub job: &'a Arc<WaitingJob>,
     pub queue: QueueAt,
     pub class: ClassId,
+    pub facts: ClassFacts,
     pub standing: Standing,
     /// Its place among the jobs of its queue; the smaller goes first.
     pub place: (Reverse<i64>, Time),
@@ -55,12 +56,20 @@ pub(super) struct Turn<'a> {
 struct First<'a> {
     turn: Turn<'a>,
     asks: Amount,
+    room: RoomIndex,
+}
+
+impl First<'_> {
+    /// Whether it could have a place even if its room is full.
+    fn is_other(&self) -> bool {
+        self.turn.standing != Standing::Waits || self.turn.job.together.is_some()
+    }
 }
 
 pub(super) struct Line<'a> {
-    ranks: Ranks,
+    pub ranks: Ranks,
     /// The jobs of each queue that are in line: the first of each class, and jobs that could grow.
-    jobs: Vec<BTreeMap<Place, First<'a>>>,
+    jobs: BTreeMap<(QueueAt, Option<Place>), First<'a>>,
     /// What is asked for by the best job below each queue.
     next: Vec<Option<Amount>>,
     /// The place of the first job of each class.
@@ -69,6 +78,13 @@ pub(super) struct Line<'a> {
     behind: BTreeMap<ClassId, Box<dyn Iterator<Item = &'a Arc<WaitingJob>> + 'a>>,
     /// The turns of jobs in queues that sort by more than priority and submission.
     turns: &'a BTreeMap<JobKey, i64>,
+    /// The jobs in line that wait alone, by what they need room for, without rooms that are full.
+    open: BTreeMap<RoomIndex, usize>,
+    full: BTreeSet<RoomIndex>,
+    /// The other jobs in line: components of sets, and jobs that could grow.
+    others: usize,
+    /// Whether the order of turns no longer matters.
+    is_unordered: bool,
 }
 
 impl<'a> Line<'a> {
@@ -82,45 +98,43 @@ impl<'a> Line<'a> {
         let queues = accounts.tree.terms.len();
         let mut line = Self {
             ranks: Ranks::none(&accounts.tree),
-            jobs: (0..queues).map(|_| BTreeMap::new()).collect(),
+            jobs: BTreeMap::new(),
             next: vec![None; queues],
             heads: BTreeMap::new(),
             behind: BTreeMap::new(),
             turns,
+            open: BTreeMap::new(),
+            full: BTreeSet::new(),
+            others: 0,
+            is_unordered: false,
         };
-        let mut open = BTreeSet::new();
+        let mut ranked = BTreeSet::new();
         for (id, class) in state.snapshot.wait_queue.classes().filter(|(id, _)| may(*id)) {
             let mut jobs = class.jobs();
             let Some(first) = jobs.next() else { continue };
-            let Some(queue) = accounts.find(&first.queue) else { continue };
-            line.behind.insert(id, Box::new(jobs));
-            line.put(
-                state,
-                accounts,
-                Turn {
-                    job: first,
-                    queue,
-                    class: id,
-                    standing: Standing::Waits,
-                    place: (Reverse(0), Time(0)),
-                },
-            );
-            open.insert(queue);
+            let Some(facts) = accounts.of_class(state, id, first) else { continue };
+            if class.len() > 1 {
+                line.behind.insert(id, Box::new(jobs));
+            }
+            let queue = facts.queue;
+            let place = (Reverse(0), Time(0));
+            let standing = Standing::Waits;
+            line.put(state, Turn { job: first, queue, class: id, facts, standing, place });
+            let path = accounts.tree.path(queue);
+            ranked.extend(path.iter().zip(1..).map(|(at, above)| (path.len() - above, *at)));
         }
-        open.into_iter().for_each(|queue| line.has_changed(accounts, queue));
+        // Each queue once, after those below it.
+        ranked.into_iter().rev().for_each(|(_, queue)| line.rank(accounts, queue));
         line
     }
 
-    fn put(&mut self, state: &mut RoundState<'a>, accounts: &mut Accounts, turn: Turn<'a>) {
-        let job = turn.job;
-        let Some(queue) = state.queues.get(&job.queue) else { return };
-        let shape = state.shape_for(queue, job);
-        let asks = accounts.asks(state, shape);
+    fn put(&mut self, state: &RoundState<'a>, turn: Turn<'a>) {
+        let Turn { job, facts, .. } = turn;
+        let asks = facts.asks;
         let asks = if turn.standing == Standing::Waits { asks.least } else { asks.each };
         let by_turn = self.turns.get(&job.key).map(|turn| turn.saturating_neg());
-        let own = || priority(&state.snapshot.policy, job.qos.as_ref(), job.nice);
         let place = Place {
-            priority: Reverse(by_turn.unwrap_or_else(own)),
+            priority: Reverse(by_turn.unwrap_or(facts.priority)),
             standing: turn.standing,
             since: job.since(),
             key: job.key,
@@ -129,61 +143,125 @@ impl<'a> Line<'a> {
             self.heads.insert(turn.class, place);
         }
         let turn = Turn { place: (place.priority, place.since), ..turn };
-        self.jobs[turn.queue.0].insert(place, First { turn, asks });
+        let room = state.shapes.room_of(facts.shape);
+        let first = First { turn, asks, room };
+        if first.is_other() {
+            self.others += 1;
+        } else if !self.full.contains(&room) {
+            *self.open.entry(room).or_default() += 1;
+        }
+        self.jobs.insert((turn.queue, Some(place)), first);
+    }
+
+    /// Counts a job that left the line.
+    fn has_left(&mut self, first: &First<'a>) {
+        if first.is_other() {
+            self.others -= 1;
+        } else if let Some(count) = self.open.get_mut(&first.room) {
+            *count -= 1;
+            if *count == 0 {
+                self.open.remove(&first.room);
+            }
+        }
+    }
+
+    /// Notes that no waiting job that needs this room has a place in this round.
+    pub fn is_full(&mut self, room: RoomIndex) {
+        self.open.remove(&room);
+        self.full.insert(room);
+    }
+
+    /// Whether no job in line has a place.
+    pub fn has_no_room(&self) -> bool {
+        self.open.is_empty() && self.others == 0
+    }
+
+    /// From now on jobs have their turns in any order, which saves ranking their queues.
+    pub fn any_order(&mut self) {
+        self.is_unordered = true;
+    }
+
+    /// Whether a job of this class is in line.
+    pub fn has(&self, class: ClassId, queue: QueueAt) -> bool {
+        self.heads.get(&class).is_some_and(|head| self.jobs.contains_key(&(queue, Some(*head))))
     }
 
     /// Puts a job that has started in line for more tasks. `standing`: what it has by now.
     pub fn grows(
         &mut self,
-        state: &mut RoundState<'a>,
-        accounts: &mut Accounts,
+        state: &RoundState<'a>,
+        accounts: &Accounts,
         turn: Turn<'a>,
         standing: Standing,
     ) {
-        self.put(state, accounts, Turn { standing, ..turn });
+        self.put(state, Turn { standing, ..turn });
         self.has_changed(accounts, turn.queue);
     }
 
     /// Takes the next job out of the line; the next job of its class takes its place.
-    pub fn pop(&mut self, state: &mut RoundState<'a>, accounts: &mut Accounts) -> Option<Turn<'a>> {
-        let mut at = None;
-        let queue = loop {
-            let (_, first) = self.ranks.below(at).first()?;
-            if !self.jobs[first.0].is_empty() {
-                break *first;
-            }
-            at = Some(*first);
+    pub fn pop(&mut self, state: &RoundState<'a>, accounts: &Accounts) -> Option<Turn<'a>> {
+        let first = if self.is_unordered {
+            self.jobs.pop_first()?.1
+        } else {
+            let (at, _) = self.first_of(self.next_queue()?)?;
+            self.jobs.remove(&at)?
         };
-        let (_, First { turn, .. }) = self.jobs[queue.0].pop_first()?;
+        self.has_left(&first);
+        let turn = first.turn;
         if turn.standing == Standing::Waits
             && let Some(job) = self.behind.get_mut(&turn.class).and_then(Iterator::next)
         {
-            self.put(state, accounts, Turn { job, ..turn });
+            self.put(state, Turn { job, ..turn });
         }
-        self.has_changed(accounts, queue);
+        self.has_changed(accounts, turn.queue);
         Some(turn)
+    }
+
+    /// The queue whose turn is next.
+    fn next_queue(&self) -> Option<QueueAt> {
+        let mut at = None;
+        loop {
+            let (_, first) = self.ranks.below(at).first()?;
+            if self.first_of(*first).is_some() {
+                return Some(*first);
+            }
+            at = Some(*first);
+        }
+    }
+
+    /// The first job in line of a queue itself.
+    fn first_of(&self, queue: QueueAt) -> Option<((QueueAt, Option<Place>), Amount)> {
+        let (at, first) = self.jobs.range((queue, None)..).next()?;
+        (at.0 == queue).then_some((*at, first.asks))
     }
 
     /// Takes the rest of a class out of the line.
     pub fn drop_class(&mut self, accounts: &Accounts, turn: &Turn<'a>) {
         self.behind.remove(&turn.class);
-        if let Some(place) = self.heads.remove(&turn.class) {
-            self.jobs[turn.queue.0].remove(&place);
+        let head = self.heads.remove(&turn.class);
+        let next = head.and_then(|head| self.jobs.remove(&(turn.queue, Some(head))));
+        if let Some(next) = next {
+            self.has_left(&next);
+            self.has_changed(accounts, turn.queue);
         }
-        self.has_changed(accounts, turn.queue);
     }
 
     /// Ranks a queue and its ancestors again, after its jobs or what it holds changed.
     pub fn has_changed(&mut self, accounts: &Accounts, queue: QueueAt) {
-        let tree = &accounts.tree;
-        for at in tree.path(queue) {
-            let own = self.jobs[at.0].first_key_value().map(|(_, first)| first.asks);
-            let below = || self.ranks.below(Some(*at)).first().and_then(|(_, at)| self.next[at.0]);
-            let next = own.or_else(below);
-            self.next[at.0] = next;
-            let held = &tree.accounts[at.0].allocated;
-            let rank = next.map(|asks| Rank::of(tree, &accounts.total, *at, (held, &asks)));
-            self.ranks.set(tree, *at, rank);
+        if !self.is_unordered {
+            accounts.tree.path(queue).iter().for_each(|at| self.rank(accounts, *at));
         }
+    }
+
+    /// Ranks one queue again, after those below it.
+    fn rank(&mut self, accounts: &Accounts, at: QueueAt) {
+        let tree = &accounts.tree;
+        let own = self.first_of(at).map(|(_, asks)| asks);
+        let below = || self.ranks.below(Some(at)).first().and_then(|(_, at)| self.next[at.0]);
+        let next = own.or_else(below);
+        self.next[at.0] = next;
+        let held = &tree.accounts[at.0].allocated;
+        let rank = next.map(|asks| Rank::of(tree, &accounts.total, at, (held, &asks)));
+        self.ranks.set(tree, at, rank);
     }
 }

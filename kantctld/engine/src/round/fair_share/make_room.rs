@@ -29,7 +29,7 @@ use crate::round::planner::{Mover, Victim};
 use common::id::JobKey;
 use common::job::PreemptReason;
 use common::time::Time;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Jobs for which this is equal find the same victims, or none: queue, room, end, priority, and
 /// whether they are preemptible.
@@ -42,22 +42,25 @@ const CLAIMS_MAX: u32 = 200;
 impl<'a> FairRound<'a> {
     /// Lets the jobs without room take it from others, in the order of their queues.
     pub fn make_room_for_all(&mut self, why: PreemptReason) {
-        let lacking: BTreeMap<ClassId, Lacking<'a>> = self.lacking.clone();
-        let asking: BTreeSet<ClassId> = lacking
-            .iter()
-            .filter(|(_, one)| self.may_ask(one, why))
-            .map(|(class, _)| *class)
-            .collect();
-        if asking.is_empty() {
+        let mut claiming = self.claiming(why, |_| true);
+        if claiming.is_empty() {
             return;
         }
         let turns = self.turns;
-        let in_line = |class: ClassId| asking.contains(&class);
+        let asks = |one: &Lacking<'a>| Self::may_ask(one, why);
+        let lacking = &self.lacking;
+        let in_line = |class: ClassId| lacking.get(&class).is_some_and(asks);
         let mut line = Line::new(&mut self.state, &mut self.accounts, turns, in_line);
         let mut in_vain: BTreeSet<Equivalent> = BTreeSet::new();
         let due = if why == PreemptReason::Move { self.queues_due() } else { BTreeSet::new() };
         let mut claims_left = CLAIMS_MAX;
-        while let Some(turn) = line.pop(&mut self.state, &mut self.accounts) {
+        // Without another claim nothing changes any more.
+        while (claims_left == 0 || !claiming.is_empty())
+            && let Some(turn) = line.pop(&self.state, &self.accounts)
+        {
+            if !line.has(turn.class, turn.queue) {
+                claiming.remove(&turn.class);
+            }
             let job = turn.job;
             if self.is_served(job.key) {
                 continue;
@@ -65,9 +68,11 @@ impl<'a> FairRound<'a> {
             if claims_left == 0 {
                 return self.state.look_again(Some(self.state.now));
             }
-            let Some(gang) = Gang::of(&mut self.state, &mut self.accounts, job) else { continue };
+            let gang = Gang::of_turn(&mut self.state, &mut self.accounts, &turn);
+            let Some(gang) = gang else { continue };
             let Some(claim) = self.claim(turn.queue, &gang, why) else {
                 line.drop_class(&self.accounts, &turn);
+                claiming.remove(&turn.class);
                 continue;
             };
             // Room beyond its fair share would be taken from it for the other queue.
@@ -83,6 +88,7 @@ impl<'a> FairRound<'a> {
                 in_vain.clear();
                 claims_left -= 1;
                 line.has_changed(&self.accounts, turn.queue);
+                claiming = self.claiming(why, |turn| line.has(turn.class, turn.queue));
             } else {
                 in_vain.extend(equivalent);
             }
@@ -97,19 +103,6 @@ impl<'a> FairRound<'a> {
     /// Whether the job has started, or has room kept.
     pub fn is_served(&self, key: JobKey) -> bool {
         self.state.has_started(key) || !self.state.room_kept_for(key).is_empty()
-    }
-
-    /// Whether jobs of a class may ask others at all.
-    fn may_ask(&self, one: &Lacking<'a>, why: PreemptReason) -> bool {
-        let job = one.turn.job;
-        let Some(queue) = self.state.queues.get(&job.queue) else { return false };
-        let may = match why {
-            PreemptReason::Reclaim => queue.preemption.reclaim,
-            PreemptReason::Priority => queue.preemption.by_priority,
-            PreemptReason::Move => true,
-            PreemptReason::HeadTimeout => false,
-        };
-        may && !matches!(one.excess, Some(Excess::Quota(..)))
     }
 
     /// Whether all of a gang may start at all now, whatever is free.
@@ -132,21 +125,6 @@ impl<'a> FairRound<'a> {
         let room = self.state.shapes.room_of(*shape);
         let ends = self.state.ends_by(job.time_limit);
         Some((queue, room, ends, gang.priority, gang.is_preemptible))
-    }
-
-    /// The claim of a gang. `None`: its queue has its fair share or its quota.
-    fn claim(&self, at: QueueAt, gang: &Gang<'a>, why: PreemptReason) -> Option<Claim> {
-        let tree = &self.accounts.tree;
-        let (asks, is_preemptible) = (gang.asks, gang.is_preemptible);
-        let claimant = Claimant { queue: at, asks, is_preemptible };
-        let bounded = within_bounds(tree, at, &asks, is_preemptible);
-        let may = match why {
-            PreemptReason::Reclaim => may_try(tree, &claimant),
-            PreemptReason::Move => is_preemptible && bounded.is_ok() && self.moves_left > 0,
-            PreemptReason::Priority | PreemptReason::HeadTimeout => true,
-        };
-        let may = may && !matches!(bounded, Err(Excess::Quota(..)));
-        may.then_some(Claim { claimant, priority: gang.priority, why })
     }
 
     /// Finds victims, stops them and keeps the room. Returns whether it is kept.

@@ -24,6 +24,7 @@ mod holding;
 mod candidates;
 mod search;
 
+mod claiming;
 mod later;
 mod make_room;
 mod moves;

@@ -8,7 +8,7 @@
 //! Example, two nodes of 8 GPUs; queues a and b are equal. Job 1 of a asks for 1 to 16 tasks with
 //! a GPU each, job 2 of b for 6 GPUs: both start, job 1 with 10 tasks.
 
-use super::accounts::is_preemptible;
+use super::accounts::ClassFacts;
 use super::gang::Gang;
 use super::line::{Line, Standing, Turn};
 use super::round::FairRound;
@@ -57,7 +57,11 @@ impl<'a> FairRound<'a> {
     /// Gives all jobs in line their turns.
     pub fn place_all(&mut self, line: &mut Line<'a>) {
         let mut placing = Placing::default();
-        while let Some(turn) = line.pop(&mut self.state, &mut self.accounts) {
+        loop {
+            if line.has_no_room() && !self.state.is_any_leaving() {
+                line.any_order();
+            }
+            let Some(turn) = line.pop(&self.state, &self.accounts) else { break };
             match turn.standing {
                 Standing::Waits => self.place_first(line, &mut placing, &turn),
                 Standing::AtLeast | Standing::Above => {
@@ -81,7 +85,7 @@ impl<'a> FairRound<'a> {
         if self.state.waits.is_decided(job.key) || !is_first {
             return;
         }
-        let Some(gang) = Gang::of(&mut self.state, &mut self.accounts, job) else {
+        let Some(gang) = Gang::of_turn(&mut self.state, &mut self.accounts, turn) else {
             placing.apart.extend(job.together);
             return;
         };
@@ -102,6 +106,10 @@ impl<'a> FairRound<'a> {
                 self.extra.entry(turn.queue).or_default().push(gang.asks);
             }
             Err(Lack::Room) => {
+                let room = self.state.shapes.room_of(shape);
+                if self.state.is_full(room) {
+                    line.is_full(room);
+                }
                 return self.lacks(line, &gang, Lacking { turn: *turn, shape, excess: None });
             }
         }
@@ -111,8 +119,11 @@ impl<'a> FairRound<'a> {
             // More tasks could be too far from the other components.
             let may_grow = part.request.tasks_min.is_some() && gang.near.is_none();
             if may_grow && self.state.has_started(part.key) {
-                let turn = Turn { job: part, ..*turn };
-                line.grows(&mut self.state, &mut self.accounts, turn, Standing::AtLeast);
+                let Some(class) = self.state.snapshot.class_of(part.key) else { continue };
+                let of = self.accounts.of_class(&mut self.state, class, part);
+                let Some(facts) = of else { continue };
+                let turn = Turn { job: part, facts, ..*turn };
+                line.grows(&self.state, &self.accounts, turn, Standing::AtLeast);
             }
         }
     }
@@ -211,10 +222,7 @@ impl<'a> FairRound<'a> {
     /// Gives a job that has started one more task, if there is room and no bound is exceeded.
     fn place_more(&mut self, line: &mut Line<'a>, placing: &mut Placing, turn: &Turn<'a>) {
         let job = turn.job;
-        let Some(queue) = self.state.queues.get(&job.queue) else { return };
-        let shape = self.state.shape_for(queue, job);
-        let asks = self.accounts.asks(&self.state, shape);
-        let may_yield = is_preemptible(&self.state, job, queue);
+        let ClassFacts { shape, asks, is_preemptible: may_yield, .. } = turn.facts;
         let has = placing.more.get(&job.key).copied().unwrap_or(0);
         let least = job.request.tasks_min.unwrap_or(job.request.tasks);
         let tasks = Tasks(least.0.saturating_add(has + 1));
@@ -228,6 +236,6 @@ impl<'a> FairRound<'a> {
         self.accounts.tree.charge(turn.queue, &more, !may_yield, true);
         self.extra.entry(turn.queue).or_default().push(more);
         line.has_changed(&self.accounts, turn.queue);
-        line.grows(&mut self.state, &mut self.accounts, *turn, Standing::Above);
+        line.grows(&self.state, &self.accounts, *turn, Standing::Above);
     }
 }

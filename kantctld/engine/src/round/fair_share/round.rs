@@ -113,8 +113,8 @@ impl FairRound<'_> {
             if !self.dropped.contains(&class) {
                 continue;
             }
-            let most = self.accounts.asks(&self.state, lacking.shape).most;
-            let excess = lacking.excess.and_then(|excess| self.accounts.exceeded(excess, &most));
+            let most = &lacking.turn.facts.asks.most;
+            let excess = lacking.excess.and_then(|excess| self.accounts.exceeded(excess, most));
             let Some(of) = self.state.snapshot.wait_queue.class(class) else { continue };
             let never = if excess.is_none() { self.state.never_fits(lacking.shape) } else { None };
             match excess.or(never) {
@@ -127,7 +127,8 @@ impl FairRound<'_> {
     /// Notes the jobs of queues that no longer exist.
     fn name_gone_queues(&mut self) {
         for (id, class) in self.state.snapshot.wait_queue.classes() {
-            let Some(job) = class.jobs().next() else { continue };
+            let job = class.jobs().next().filter(|_| !self.accounts.knows(id));
+            let Some(job) = job else { continue };
             if self.accounts.find(&job.queue).is_none() {
                 let reason = WaitReason::QueueGone { queue: job.queue.clone() };
                 self.state.waits.tell_class(id, reason);

@@ -7,6 +7,7 @@ mod moves;
 mod refused;
 mod rules;
 mod sets;
+mod steps;
 
 use crate::round::preempt::tests::{World, low, of, owed, queue};
 use crate::testing::{change_policy, gpu_node, gpu_request};

@@ -7,7 +7,7 @@ use super::start::Obstacle;
 use crate::model::cluster::NodeIndex;
 use crate::model::job::WaitingJob;
 use crate::model::shape::Shape;
-use crate::model::shape_cache::ShapeIndex;
+use crate::model::shape_cache::{RoomIndex, ShapeIndex};
 use crate::model::usage_accounting::QuotaStatus;
 use crate::place::backfill::earliest::Window;
 use crate::place::fit::gang::{Layout, lay_out};
@@ -46,6 +46,11 @@ impl<'a> RoundState<'a> {
     /// The nodes that are kept for a job until its victims are gone. Empty: none are.
     pub(crate) fn room_kept_for(&self, key: JobKey) -> &[NodeIndex] {
         self.awaiting.get(&key).map_or(&[], |awaiting| &awaiting.nodes)
+    }
+
+    /// Whether this room is known to be full, even without what is kept for others.
+    pub(crate) fn is_full(&self, room: RoomIndex) -> bool {
+        self.full.contains(&room)
     }
 
     /// Starts a job wherever it has room. `most`: the most tasks it gets.

@@ -1,0 +1,71 @@
+//! Which waiting jobs have a claim on what others hold, as queues stand now.
+
+use super::accounts::ClassFacts;
+use super::candidates::Claim;
+use super::gang::Gang;
+use super::line::Turn;
+use super::place::Lacking;
+use super::round::FairRound;
+use crate::model::shares::tree::QueueAt;
+use crate::model::wait_queue::ClassId;
+use crate::policy::sharing::bounds::{Excess, within_bounds};
+use crate::policy::sharing::taking::{Claimant, may_try};
+use common::job::PreemptReason;
+use std::collections::BTreeSet;
+
+impl<'a> FairRound<'a> {
+    /// The classes in line of which a job has a claim now. What queues hold changes only when one
+    /// succeeds, so without any no other will have one.
+    pub fn claiming(
+        &self,
+        why: PreemptReason,
+        is_in_line: impl Fn(&Turn<'a>) -> bool,
+    ) -> BTreeSet<ClassId> {
+        let may_claim = |one: &Lacking<'a>| {
+            Self::may_ask(one, why)
+                && (one.turn.job.together.is_some() || self.claim_of(&one.turn, why).is_some())
+                && is_in_line(&one.turn)
+        };
+        let all = self.lacking.values().filter(|one| may_claim(one));
+        all.map(|one| one.turn.class).collect()
+    }
+
+    /// Whether jobs of a class may ask others at all.
+    pub fn may_ask(one: &Lacking<'a>, why: PreemptReason) -> bool {
+        let may = match why {
+            PreemptReason::Reclaim => one.turn.facts.reclaims,
+            PreemptReason::Priority => one.turn.facts.preempts,
+            PreemptReason::Move => true,
+            PreemptReason::HeadTimeout => false,
+        };
+        may && !matches!(one.excess, Some(Excess::Quota(..)))
+    }
+
+    /// The claim of a gang. `None`: its queue has its fair share or its quota.
+    pub fn claim(&self, at: QueueAt, gang: &Gang<'a>, why: PreemptReason) -> Option<Claim> {
+        let (asks, is_preemptible) = (gang.asks, gang.is_preemptible);
+        self.may_claim(Claimant { queue: at, asks, is_preemptible }, gang.priority, why)
+    }
+
+    /// The claim of a job that waits alone.
+    fn claim_of(&self, turn: &Turn<'a>, why: PreemptReason) -> Option<Claim> {
+        let ClassFacts { asks, is_preemptible, priority, .. } = turn.facts;
+        let claimant = Claimant { queue: turn.queue, asks: asks.least, is_preemptible };
+        self.may_claim(claimant, priority, why)
+    }
+
+    fn may_claim(&self, claimant: Claimant, priority: i64, why: PreemptReason) -> Option<Claim> {
+        let tree = &self.accounts.tree;
+        let Claimant { queue, asks, is_preemptible } = claimant;
+        if why == PreemptReason::Reclaim && !may_try(tree, &claimant) {
+            return None;
+        }
+        let bounded = within_bounds(tree, queue, &asks, is_preemptible);
+        let may = match why {
+            PreemptReason::Move => is_preemptible && bounded.is_ok() && self.moves_left > 0,
+            PreemptReason::Reclaim | PreemptReason::Priority | PreemptReason::HeadTimeout => true,
+        };
+        let may = may && !matches!(bounded, Err(Excess::Quota(..)));
+        may.then_some(Claim { claimant, priority, why })
+    }
+}
