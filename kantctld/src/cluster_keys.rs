@@ -18,6 +18,8 @@ pub struct KeyStore {
     held: RwLock<Arc<Held>>,
     /// Held while the keys change.
     changing: Mutex<()>,
+    /// Held by an operator's request for a new key.
+    pub rotating: tokio::sync::Mutex<()>,
     /// Notified when the log has a step that this controller is to follow.
     pub step: Notify,
     /// Notified when a host may have followed a step.
@@ -37,12 +39,19 @@ pub enum KeyStoreError {
     Key(#[from] KeyError),
     #[error(transparent)]
     Identity(#[from] IdentityError),
-    /// It must come from another controller.
-    #[error("this controller does not have the cluster key of authority {0}")]
+    /// Another controller sends it while the replacement is in progress.
+    #[error(
+        "this controller does not have the cluster key of authority {0}: one that has it must run; \
+         if none has it, `kantctl admin key cancel` goes back to the old key in the first step; if \
+         the replacement is over, this controller was left behind, and is rebuilt with \
+         `kantctld rebuild`; after `kantctld found-key`, run `kantctl admin key adopt`"
+    )]
     Lacks(
         /// The fingerprint.
         String,
     ),
+    #[error("this is not the cluster key that the log names as the new one")]
+    NotExpected,
 }
 
 /// The outcome of following a step.
@@ -66,6 +75,7 @@ impl KeyStore {
             identity: authorities.identity()?,
             held: RwLock::new(Arc::new(Held { keys, authorities })),
             changing: Mutex::default(),
+            rotating: tokio::sync::Mutex::default(),
             step: Notify::new(),
             news: Notify::new(),
         })
@@ -80,15 +90,45 @@ impl KeyStore {
         self.held.read().clone()
     }
 
-    /// Takes a key that may become the cluster's. Certificates of its authority are trusted from
-    /// now on; only controllers have it.
+    /// Holds a new key that is about to become the cluster's, before the log has it.
     ///
     /// # Errors
     /// [`KeyStoreError`].
-    pub fn take_other(&self, other: ClusterKey) -> Result<(), KeyStoreError> {
+    pub fn introduce(&self, new: ClusterKey) -> Result<(), KeyStoreError> {
         let _changing = self.changing.lock();
-        let keys = ClusterKeys { other: Some(other), ..self.held().keys.clone() };
+        let keys = ClusterKeys { other: Some(new), ..self.held().keys.clone() };
         self.replace(keys)
+    }
+
+    /// Drops a key that did not become the cluster's.
+    ///
+    /// # Errors
+    /// [`KeyStoreError`].
+    pub fn withdraw(&self, new: &ClusterKey) -> Result<(), KeyStoreError> {
+        let _changing = self.changing.lock();
+        let held = self.held();
+        match held.keys.other.as_ref() == Some(new) {
+            true => self.replace(ClusterKeys { other: None, ..held.keys.clone() }),
+            false => Ok(()),
+        }
+    }
+
+    /// Takes the new key from another controller, and follows the step that the log is at.
+    ///
+    /// # Errors
+    /// [`KeyStoreError::NotExpected`]: it is not the one that the log names.
+    pub fn take(&self, new: ClusterKey, status: &KeyStatus) -> Result<Change, KeyStoreError> {
+        let _changing = self.changing.lock();
+        let wanted = status.rotation.as_ref().map(|rotation| rotation.new.as_str());
+        if wanted != Some(authority(&new)?.as_str()) {
+            return Err(KeyStoreError::NotExpected);
+        }
+        let before = self.held();
+        if before.keys.issuing == new || before.keys.generation >= status.generation {
+            return Ok(Change::None);
+        }
+        let keys = ClusterKeys { other: Some(new), ..before.keys.clone() };
+        self.follow_with(&keys, status)
     }
 
     /// Follows the step that the log is at.
@@ -97,12 +137,16 @@ impl KeyStore {
     /// [`KeyStoreError`]; nothing has changed then.
     pub fn follow(&self, status: &KeyStatus) -> Result<Change, KeyStoreError> {
         let _changing = self.changing.lock();
-        let before = self.held();
-        match follow(&before.keys, status, authority)? {
+        let keys = self.held().keys.clone();
+        self.follow_with(&keys, status)
+    }
+
+    fn follow_with(&self, keys: &ClusterKeys, status: &KeyStatus) -> Result<Change, KeyStoreError> {
+        match follow(keys, status, authority)? {
             Followed::Already => Ok(Change::None),
-            Followed::With(keys) => {
-                let is_one_less = before.keys.other.is_some() && keys.other.is_none();
-                self.replace(keys)?;
+            Followed::With(followed) => {
+                let is_one_less = keys.other.is_some() && followed.other.is_none();
+                self.replace(followed)?;
                 Ok(if is_one_less { Change::OneTrustedLess } else { Change::Step })
             }
             Followed::Lacks(authority) => Err(KeyStoreError::Lacks(authority)),

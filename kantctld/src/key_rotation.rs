@@ -1,23 +1,23 @@
 //! The replacement of the cluster key on this controller: it follows the steps of the log, and
 //! knows which hosts do not follow the present one yet.
 
-use crate::cluster_keys::{Change, KeyStoreError};
+use crate::cluster_keys::{Change, authority};
 use crate::core::Core;
 use common::causes::with_causes;
 use common::id::{ControllerId, NodeName};
-use common::wire::api::{ClusterKeyView, HeldKeys, KeyGeneration, RotationView};
+use common::wire::api::{ClusterKeyView, KeyGeneration, KeyOffer, RotationView, Secret};
 use futures_util::future::join_all;
-use net::{Client, ClusterKey, Endpoint};
+use net::{Client, Endpoint};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 pub const GENERATION_PATH: &str = "/v1/cluster-key/generation";
-pub const HELD_PATH: &str = "/v1/cluster-key/held";
 pub const OFFER_PATH: &str = "/v1/cluster-key/offer";
 /// How long another controller may take to answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(3);
-/// The pause before a step that could not be followed is tried again.
-const RETRY_PAUSE: Duration = Duration::from_secs(2);
+/// How often a controller tries again to follow a step, or to make another one follow.
+const PERIOD: Duration = Duration::from_secs(1);
 
 /// The other controllers.
 pub fn others(core: &Core) -> Vec<(ControllerId, Client)> {
@@ -32,38 +32,39 @@ pub fn others(core: &Core) -> Vec<(ControllerId, Client)> {
     others.map(|(id, member)| (*id, client(&member.address))).collect()
 }
 
-/// Follows the steps as they are applied. Runs until the log ends.
+/// Follows the steps as they are applied, and sends the new key to controllers that lack it. Runs
+/// until the log ends.
 pub async fn follow_log(core: Arc<Core>) {
     let mut printed = None;
     loop {
         let status = core.state.read().key_status().clone();
-        let keys = core.keys.clone();
-        let followed = tokio::task::spawn_blocking(move || keys.follow(&status)).await;
+        let (keys, asked) = (core.keys.clone(), status.clone());
+        let followed = tokio::task::spawn_blocking(move || keys.follow(&asked)).await;
+        // An error of the task comes only while the process ends.
+        let Ok(followed) = followed else { return };
         let failure = match followed {
-            // Only while the process ends.
-            Err(_) => return,
-            Ok(Ok(change)) => {
+            Ok(change) => {
                 note(&core, change);
-                printed = None;
-                core.keys.step.notified().await;
-                continue;
+                None
             }
-            Ok(Err(KeyStoreError::Lacks(authority))) => match fetch(&core).await {
-                true => continue,
-                false => KeyStoreError::Lacks(authority),
-            },
-            Ok(Err(error)) => error,
+            Err(error) => Some(with_causes(&error)),
         };
-        let failure = with_causes(&failure);
-        if printed.as_ref() != Some(&failure) {
+        if let Some(failure) = failure.as_ref().filter(|_| printed != failure) {
             tracing::error!("failed to follow the replacement of the cluster key: {failure}");
-            printed = Some(failure);
         }
-        let _ = tokio::time::timeout(RETRY_PAUSE, core.keys.step.notified()).await;
+        if let (None, Some(rotation)) = (&failure, &status.rotation) {
+            spread(&core, &rotation.new, status.generation).await;
+        }
+        match failure.is_none() && status.is_settled() {
+            true => core.keys.step.notified().await,
+            false => drop(tokio::time::timeout(PERIOD, core.keys.step.notified()).await),
+        }
+        printed = failure;
     }
 }
 
-fn note(core: &Core, change: Change) {
+/// Notes that this controller follows another step.
+pub fn note(core: &Core, change: Change) {
     if change == Change::None {
         return;
     }
@@ -71,29 +72,35 @@ fn note(core: &Core, change: Change) {
     let (generation, key) = (held.keys.generation, held.keys.issuing.fingerprint());
     tracing::info!("cluster key: step {generation}, certificates are issued with key {key}");
     if change == Change::OneTrustedLess {
+        let trust = core.keys.identity().trust_since();
         core.revocations.announce_authority();
+        tokio::spawn(async move {
+            tokio::time::sleep(net::LINGER).await;
+            trust.end_earlier();
+        });
     }
     core.sessions.announce_key();
     core.keys.news.notify_one();
 }
 
-/// Gets the key that this controller lacks from another one. Returns whether it has it now.
-async fn fetch(core: &Core) -> bool {
+/// Sends the new key to the members that do not follow the present step. It is never sent to one
+/// that asks: a thief of the old key can ask too.
+async fn spread(core: &Core, new: &str, generation: u32) {
+    let held = core.keys.held();
+    let all = [Some(&held.keys.issuing), held.keys.other.as_ref()];
+    let key = all.into_iter().flatten().find(|key| authority(key).is_ok_and(|of| of == new));
+    let Some(key) = key else { return };
     for (id, client) in others(core) {
-        let Ok(held) = client.get::<HeldKeys>(HELD_PATH).await else { continue };
-        let own = core.keys.held().keys.issuing.clone();
-        let secrets = [Some(held.issuing), held.other].into_iter().flatten();
-        let mut keys = secrets.filter_map(|secret| ClusterKey::from_secret(&secret.0));
-        let Some(other) = keys.rfind(|key| *key != own) else { continue };
-        match core.keys.take_other(other) {
-            Ok(()) => {
-                tracing::info!("got a cluster key from controller {id}");
-                return true;
-            }
-            Err(error) => tracing::error!("failed to keep a cluster key: {}", with_causes(&error)),
+        let follows = client.get::<KeyGeneration>(GENERATION_PATH).await;
+        if follows.is_ok_and(|follows| follows.generation >= generation) {
+            continue;
+        }
+        let offer = KeyOffer { key: Secret(key.secret()) };
+        if let Err(error) = client.post::<_, KeyGeneration>(OFFER_PATH, &offer).await {
+            let error = with_causes(&error);
+            tracing::debug!("controller {id} did not take the new cluster key: {error}");
         }
     }
-    false
 }
 
 /// The hosts that do not follow the present step yet, as far as this leader knows.
@@ -122,8 +129,12 @@ pub async fn behind(core: &Core) -> Behind {
         controllers.push(core.standing.borrow().id);
     }
     let state = core.state.read();
-    let joined = state.enrolments().filter(|(_, enrolment)| enrolment.revoked.is_none());
-    let nodes = core.sessions.behind_key(joined.map(|(name, _)| name), generation);
+    // A restored state does not know the enrolment of each node.
+    let joined =
+        state.enrolments().map(|(name, _)| name).chain(state.nodes().map(|(name, _)| name));
+    let is_out = |name: &&NodeName| state.enrolment(name).is_some_and(|one| one.revoked.is_some());
+    let nodes: BTreeSet<&NodeName> = joined.filter(|name| !is_out(name)).collect();
+    let nodes = core.sessions.behind_key(nodes, generation);
     Behind { controllers, nodes }
 }
 

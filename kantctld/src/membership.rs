@@ -88,8 +88,8 @@ pub enum MembershipError {
     #[error(transparent)]
     Invitation(#[from] NotAnInvitation),
     #[error(
-        "{path} is the key of another cluster than that of the invitation: move it aside if it is \
-         not needed, then run this again"
+        "{path} is the key of another cluster than that of the invitation, or an old key of that \
+         cluster: move it aside if it is not needed, then run this again"
     )]
     OtherKey { path: String },
     #[error("the controller sent no cluster key: install the same release on both hosts")]

@@ -82,7 +82,7 @@ pub async fn join(
     let mut backoff = net::Backoff::new(Duration::from_millis(200), Duration::from_secs(5));
     let issued = loop {
         // Repeating is safe: the same key gets the same answer.
-        match ask_each(&endpoints, JOIN_PATH, &request).await {
+        match ask_each(&endpoints, JOIN_PATH, &request, |_| true).await {
             Err(Unanswered { may_repeat: true, .. }) if begun.elapsed() < JOIN_PATIENCE => {
                 tokio::time::sleep(backoff.next()).await;
             }
@@ -174,7 +174,10 @@ impl Renewal {
     async fn renew(&mut self) -> Result<(), EnrolmentError> {
         let key = NewKey::generate()?;
         let request = RenewRequest { key: key.public() };
-        let issued = ask_each(&self.controllers, RENEW_PATH, &request).await;
+        let wanted = self.credentials.generation.max(*self.wanted.borrow());
+        // A controller that is behind issues a certificate that is of no use soon.
+        let is_present = |issued: &IssuedCertificate| issued.generation >= wanted;
+        let issued = ask_each(&self.controllers, RENEW_PATH, &request, is_present).await;
         let issued = issued.map_err(|error| EnrolmentError::Ask(error.errors))?;
         let (renewed, before) = (key.certified(&issued)?, &self.credentials);
         if (&renewed.name, renewed.enrolment) != (&before.name, before.enrolment) {
@@ -202,16 +205,18 @@ async fn ask_each<Q: serde::Serialize>(
     controllers: &[Endpoint],
     path: &str,
     question: &Q,
+    is_usable: impl Fn(&IssuedCertificate) -> bool,
 ) -> Result<IssuedCertificate, Unanswered> {
     let mut unanswered = Unanswered { errors: Vec::new(), may_repeat: false };
     for endpoint in controllers {
         match Client::new(endpoint.clone()).post(path, question).await {
-            Ok(issued) => return Ok(issued),
+            Ok(issued) if is_usable(&issued) => return Ok(issued),
+            Ok(_) => {
+                let behind = "does not know the new cluster key yet";
+                unanswered.errors.push(format!("{endpoint} {behind}"));
+            }
             Err(error) => {
-                let is_refusal = matches!(
-                    &error,
-                    ClientError::Refused { status, .. } if !(502..=504).contains(status)
-                );
+                let is_refusal = matches!(&error, ClientError::Refused { status: 400..500, .. });
                 unanswered.may_repeat |= !is_refusal && !is_foreign(&error);
                 unanswered.errors.push(sentence(endpoint, &error));
                 if is_refusal {

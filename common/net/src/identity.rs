@@ -10,6 +10,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use common::id::NodeName;
 use common::sync::RwLock;
@@ -28,6 +29,34 @@ use crate::role::{CONTROLLER_NAME, IdentityError, Role};
 #[derive(Clone)]
 pub struct Identity {
     tls: Arc<RwLock<Tls>>,
+    epochs: Arc<Epochs>,
+}
+
+/// Counts the replacements of an identity.
+#[derive(Debug, Default)]
+struct Epochs {
+    now: AtomicU64,
+    /// Connections of earlier epochs are no longer trusted.
+    trusted_from: AtomicU64,
+}
+
+/// The epoch in which a connection was made.
+#[derive(Debug, Clone)]
+pub struct TrustSince {
+    epoch: u64,
+    epochs: Arc<Epochs>,
+}
+
+impl TrustSince {
+    /// Whether connections of this epoch are trusted.
+    pub(crate) fn holds(&self) -> bool {
+        self.epoch >= self.epochs.trusted_from.load(Ordering::Acquire)
+    }
+
+    /// Ends all connections that were accepted in earlier epochs.
+    pub fn end_earlier(&self) {
+        self.epochs.trusted_from.fetch_max(self.epoch, Ordering::AcqRel);
+    }
 }
 
 struct Tls {
@@ -111,7 +140,7 @@ impl Identity {
     ) -> Result<Self, IdentityError> {
         let (server, client) = configs(certified, authorities).map_err(IdentityError::Setup)?;
         let tls = Tls { role, server: Arc::new(server), client: Arc::new(client) };
-        Ok(Self { tls: Arc::new(RwLock::new(tls)) })
+        Ok(Self { tls: Arc::new(RwLock::new(tls)), epochs: Arc::default() })
     }
 
     /// Takes over the certificate of another identity, for all clones of this one.
@@ -121,6 +150,14 @@ impl Identity {
             (by.role.clone(), by.server.clone(), by.client.clone())
         };
         *self.tls.write() = Tls { role, server, client };
+        // Afterwards: a connection of the new epoch never has the old settings.
+        self.epochs.now.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// The present epoch.
+    pub fn trust_since(&self) -> TrustSince {
+        let epoch = self.epochs.now.load(Ordering::Acquire);
+        TrustSince { epoch, epochs: self.epochs.clone() }
     }
 
     pub fn role(&self) -> Option<Role> {

@@ -10,6 +10,7 @@ mod http;
 mod migrating;
 mod strangers;
 mod tls;
+mod trusted_stream;
 mod unix;
 mod write_timeout;
 

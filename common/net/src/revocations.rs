@@ -12,7 +12,7 @@ const BEHIND_MAX: usize = 1024;
 
 /// The longest time that a connection stays open after its authority is no longer trusted. They
 /// end one after the other, because their owners connect again at once.
-const LINGER: Duration = Duration::from_secs(3);
+pub const LINGER: Duration = Duration::from_secs(3);
 
 /// Announces invalid certificates to the connections of a listener.
 #[derive(Debug, Clone)]
@@ -39,8 +39,8 @@ impl Revocations {
         let _ = self.0.send(Revoked::Node { name: name.to_owned(), enrolment });
     }
 
-    /// Ends all connections that were made with a certificate before now, because an authority is
-    /// no longer trusted. Connections with a certificate of another are made again.
+    /// Ends all HTTP connections that were made with a certificate before now, because an authority
+    /// is no longer trusted. [`crate::TrustSince::end_earlier`] ends what is left after [`LINGER`].
     pub fn announce_authority(&self) {
         let _ = self.0.send(Revoked::Authority);
     }

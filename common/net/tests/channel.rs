@@ -386,3 +386,26 @@ async fn queued_messages_arrive_before_the_close() {
     assert!(matches!(&end, ChannelError::Closed { reason } if reason == "going down"), "{end}");
     server.stop().await;
 }
+
+#[tokio::test]
+async fn a_channel_ends_when_its_certificates_are_no_longer_trusted_and_a_newer_one_stays() {
+    let key = key();
+    let identity = controller(&key);
+    let quiet = Keepalive::default();
+    let (server, addr) = serve_tls("127.0.0.1:0", &identity, daemon(quiet)).await;
+    let endpoint = tls(addr, &node(&key, "g-1"));
+    let mut old = connected(&endpoint, quiet).await;
+    soon(old.recv()).await.unwrap().unwrap();
+    identity.replace(&controller(&key));
+    let mut new = connected(&endpoint, quiet).await;
+    soon(new.recv()).await.unwrap().unwrap();
+    let question = Report::Output("still there?".to_owned());
+    old.send(&question).await.unwrap();
+    soon(old.recv()).await.unwrap().unwrap();
+    identity.trust_since().end_earlier();
+    let _ = old.send(&question).await;
+    assert!(soon(old.recv()).await.is_none_or(|answer| answer.is_err()), "nothing is answered");
+    new.send(&question).await.unwrap();
+    assert_eq!(soon(new.recv()).await.unwrap().unwrap(), Order::Echo(question));
+    server.stop().await;
+}

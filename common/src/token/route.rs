@@ -118,7 +118,7 @@ pub const ROUTES: &[Route] = &[
     closed("POST", "/v1/cluster-key/advance"),
     closed("POST", "/v1/cluster-key/cancel"),
     closed("GET", "/v1/cluster-key/generation"),
-    closed("GET", "/v1/cluster-key/held"),
+    closed("POST", "/v1/cluster-key/adopt"),
     closed("POST", "/v1/cluster-key/offer"),
 ];
 

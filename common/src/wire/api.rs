@@ -51,8 +51,9 @@
 //! | POST /v1/enrolments/join, /renew | `EnrolRequest`, `RenewRequest` -> `IssuedCertificate` |
 //! | POST /v1/enrolments/{name}/revoke | `()` -> `EnrolmentList` (operators) |
 //! | GET /v1/cluster-key | -> `ClusterKeyView` (operators) |
-//! | POST /v1/cluster-key/{rotate,advance,cancel} | `()` -> `ClusterKeyView` (operators) |
-//! | GET /v1/cluster-key/generation, /held | -> `KeyGeneration`, `HeldKeys` (controllers) |
+//! | POST /v1/cluster-key/{rotate,cancel,adopt} | `()` -> `ClusterKeyView` (operators) |
+//! | POST /v1/cluster-key/advance | `KeyGeneration` -> `ClusterKeyView` (operators) |
+//! | GET /v1/cluster-key/generation | -> `KeyGeneration` (controllers) |
 //! | POST /v1/cluster-key/offer | `KeyOffer` -> `KeyGeneration` (controllers) |
 
 mod accounts;
@@ -95,9 +96,7 @@ use serde::{Deserialize, Serialize};
 pub use accounts::AccountList;
 pub use audit::{AuditCheck, AuditList, AuditQuery, AuditView};
 pub use changed::{Changed, ChangedNodes, CheckpointAnswer};
-pub use cluster_key::{
-    ClusterKeyView, HeldKeys, KeyGeneration, KeyOffer, RotationStep, RotationView,
-};
+pub use cluster_key::{ClusterKeyView, KeyGeneration, KeyOffer, RotationStep, RotationView};
 pub use controllers::{
     ControllerList, ControllerRole, ControllerView, InviteAnswer, InviteRequest, JoinAnswer,
     JoinRequest,

@@ -3,9 +3,9 @@
 
 use super::controllers::{check_operator, is_controller, not_a_controller};
 use super::error::ApiFailure;
-use crate::cluster_keys::authority;
+use crate::cluster_keys::{KeyStoreError, authority};
 use crate::core::Core;
-use crate::key_rotation::{self, OFFER_PATH};
+use crate::key_rotation::{self, GENERATION_PATH};
 use crate::session::{NodeKind, NodeRules};
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
@@ -13,7 +13,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::{Extension, Json};
 use common::causes::with_causes;
 use common::reason::{KeyRotationRefusal, Refusal};
-use common::wire::api::{ClusterKeyView, HeldKeys, KeyGeneration, KeyOffer, Secret};
+use common::wire::api::{ClusterKeyView, KeyGeneration, KeyOffer};
 use net::{Caller, ClusterKey, User};
 use state::Command;
 use state::command::KeyAction;
@@ -28,7 +28,7 @@ pub async fn show(
     Ok(Json(key_rotation::view(&core).await))
 }
 
-/// POST /v1/cluster-key/rotate: all controllers get a new key before the log has the first step.
+/// POST /v1/cluster-key/rotate: the log gets the first step, and then all controllers the new key.
 pub async fn rotate(
     State(core): State<Arc<Core>>,
     Extension(rules): Extension<NodeRules>,
@@ -37,41 +37,75 @@ pub async fn rotate(
     check_operator(&core, &user)?;
     if rules.kind == NodeKind::Emulated {
         let message = "emulated nodes have the cluster key itself, and cannot follow a new one";
-        return Err(refused(StatusCode::CONFLICT, "emulated_nodes", message.to_owned()));
+        let refusal = net::Refusal::new(StatusCode::CONFLICT, "emulated_nodes", message);
+        let hint = "stop everything, move the key away, and run `kantctld found-key`";
+        return Err(ApiFailure::Http(refusal.hint(hint)));
     }
+    let _rotating = core.keys.rotating.lock().await;
     check_settled(&core)?;
+    check_follows(&core)?;
+    let followed = last_followed(&core).await?;
     let key = ClusterKey::generate().map_err(|error| defect(&error))?;
     let new = authority(&key).map_err(|error| defect(&error))?;
-    for (id, client) in key_rotation::others(&core) {
-        let offer = KeyOffer { key: Secret(key.secret()) };
-        let taken = client.post::<_, KeyGeneration>(OFFER_PATH, &offer).await;
-        taken.map_err(|error| {
-            let why = with_causes(&error);
-            let message = format!("controller {id} did not take the new cluster key: {why}");
-            let refusal = net::Refusal::new(StatusCode::CONFLICT, "key_not_taken", message);
-            ApiFailure::Http(refusal.hint(
-                "nothing has changed; all controllers must run: see `kantctl admin controller \
-                 status`, and remove those that are gone for good",
-            ))
-        })?;
+    let (keys, introduced) = (core.keys.clone(), key.clone());
+    on_disk(move || keys.introduce(introduced)).await?;
+    let begun = act(&core, KeyAction::Begin { actor: core.actor(&user), new, followed }).await;
+    if let Err(ApiFailure::Refused(_)) = &begun {
+        let keys = core.keys.clone();
+        on_disk(move || keys.withdraw(&key)).await?;
     }
-    core.keys.take_other(key).map_err(|error| defect(&error))?;
-    act(&core, KeyAction::Begin { actor: core.actor(&user), new }).await
+    begun
 }
 
-/// POST /v1/cluster-key/advance: hosts that have not followed are left behind.
+/// The last step that any controller follows.
+///
+/// # Errors
+/// A refusal that names a controller that does not answer: it could not get the new key.
+async fn last_followed(core: &Core) -> Result<u32, ApiFailure> {
+    let mut last = core.keys.held().keys.generation;
+    for (id, client) in key_rotation::others(core) {
+        let follows = client.get::<KeyGeneration>(GENERATION_PATH).await;
+        let KeyGeneration { generation } = follows.map_err(|error| {
+            let why = with_causes(&error);
+            let message = format!("controller {id} could not get a new cluster key: {why}");
+            let refusal = net::Refusal::new(StatusCode::CONFLICT, "controller_silent", message);
+            ApiFailure::Http(refusal.hint(
+                "all controllers must run: see `kantctl admin controller status`, and remove those \
+                 that are gone for good",
+            ))
+        })?;
+        last = last.max(generation);
+    }
+    Ok(last)
+}
+
+/// POST /v1/cluster-key/advance: hosts that have not followed are left behind. The operator names
+/// the step that they do not follow.
 pub async fn advance(
+    State(core): State<Arc<Core>>,
+    user: User,
+    body: Result<Json<KeyGeneration>, JsonRejection>,
+) -> Result<Json<ClusterKeyView>, ApiFailure> {
+    check_operator(&core, &user)?;
+    let Json(KeyGeneration { generation }) = body?;
+    // This controller issues the certificates of the next step.
+    check_follows(&core)?;
+    if core.state.read().key_status().generation != generation {
+        let message = "the next step has begun meanwhile".to_owned();
+        let refusal = net::Refusal::new(StatusCode::CONFLICT, "step_over", message);
+        return Err(ApiFailure::Http(refusal.hint("see `kantctl admin key status`")));
+    }
+    act(&core, KeyAction::Advance { generation, actor: Some(core.actor(&user)) }).await
+}
+
+/// POST /v1/cluster-key/adopt: this controller's key is the cluster's.
+pub async fn adopt(
     State(core): State<Arc<Core>>,
     user: User,
 ) -> Result<Json<ClusterKeyView>, ApiFailure> {
     check_operator(&core, &user)?;
-    let generation = core.state.read().key_status().generation;
-    // This controller issues the certificates of the next step.
-    if core.keys.held().keys.generation < generation {
-        let message = "this controller, which leads, does not follow the present step itself";
-        return Err(refused(StatusCode::CONFLICT, "leader_behind", message.to_owned()));
-    }
-    act(&core, KeyAction::Advance { generation, actor: Some(core.actor(&user)) }).await
+    let authority = core.keys.held().authorities.fingerprint();
+    act(&core, KeyAction::Adopt { actor: core.actor(&user), authority }).await
 }
 
 /// POST /v1/cluster-key/cancel
@@ -87,6 +121,35 @@ async fn act(core: &Core, action: KeyAction) -> Result<Json<ClusterKeyView>, Api
     core.command(Command::RotateKey(action)).await?;
     core.keys.news.notify_one();
     Ok(Json(key_rotation::view(core).await))
+}
+
+/// Checks that this controller follows the present step.
+fn check_follows(core: &Core) -> Result<(), ApiFailure> {
+    let generation = core.state.read().key_status().generation;
+    if core.keys.held().keys.generation >= generation {
+        return Ok(());
+    }
+    let message =
+        "this controller, which leads, does not follow the present step itself".to_owned();
+    let refusal = net::Refusal::new(StatusCode::CONFLICT, "leader_behind", message);
+    Err(ApiFailure::Http(refusal.hint(
+        "its log says why; try again, transfer the lead (`kantctl admin controller transfer`), or \
+         go back with `kantctl admin key cancel`",
+    )))
+}
+
+/// Changes the keys, which writes to the disk.
+async fn on_disk<T: Send + 'static>(
+    change: impl FnOnce() -> Result<T, KeyStoreError> + Send + 'static,
+) -> Result<T, ApiFailure> {
+    let changed = tokio::task::spawn_blocking(change).await;
+    let changed = changed.map_err(|error| defect(&error))?;
+    changed.map_err(|error| match error {
+        KeyStoreError::NotExpected => {
+            refused(StatusCode::CONFLICT, "key_not_expected", error.to_string())
+        }
+        error => refused(StatusCode::INTERNAL_SERVER_ERROR, "key_not_kept", with_causes(&error)),
+    })
 }
 
 /// Refuses what must not happen while the cluster key is replaced.
@@ -110,22 +173,8 @@ pub async fn generation(
     Ok(Json(KeyGeneration { generation: core.keys.held().keys.generation }))
 }
 
-/// GET /v1/cluster-key/held: the keys, for a controller that lacks one.
-pub async fn held(
-    State(core): State<Arc<Core>>,
-    caller: Caller,
-    headers: HeaderMap,
-) -> Result<Json<HeldKeys>, ApiFailure> {
-    check_controller(&caller, &headers)?;
-    let held = core.keys.held();
-    Ok(Json(HeldKeys {
-        generation: held.keys.generation,
-        issuing: Secret(held.keys.issuing.secret()),
-        other: held.keys.other.as_ref().map(|key| Secret(key.secret())),
-    }))
-}
-
-/// POST /v1/cluster-key/offer: a key that the leader is about to introduce.
+/// POST /v1/cluster-key/offer: the new key, from a controller that has it. Only the key that the
+/// log names is taken, because a thief of the old key can send one too.
 pub async fn offer(
     State(core): State<Arc<Core>>,
     caller: Caller,
@@ -134,12 +183,13 @@ pub async fn offer(
 ) -> Result<Json<KeyGeneration>, ApiFailure> {
     check_controller(&caller, &headers)?;
     let Json(KeyOffer { key }) = body?;
-    check_settled(&core)?;
     let key = ClusterKey::from_secret(&key.0).ok_or_else(|| {
         let message = "a cluster key is 32 bytes in hex".to_owned();
         refused(StatusCode::BAD_REQUEST, "bad_key", message)
     })?;
-    core.keys.take_other(key).map_err(|error| defect(&error))?;
+    let (keys, status) = (core.keys.clone(), core.state.read().key_status().clone());
+    let change = on_disk(move || keys.take(key, &status)).await?;
+    key_rotation::note(&core, change);
     Ok(Json(KeyGeneration { generation: core.keys.held().keys.generation }))
 }
 

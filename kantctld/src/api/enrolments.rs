@@ -62,6 +62,8 @@ pub async fn make_invitation(
     (lasts, admits): (Span, Admits),
     address: String,
 ) -> Result<InviteAnswer, ApiFailure> {
+    // An invitation names the authority that controllers show.
+    super::cluster_key::check_settled(core)?;
     let authority = core.keys.held().authorities.fingerprint();
     let invitation = Invitation::new(authority).map_err(|error| defect(&error))?;
     let (actor, hash) = (core.actor(user), invitation.hash());
@@ -150,6 +152,12 @@ pub async fn renew(
     let name = NodeName::new(name)?;
     // Also checked for each request: here it decides what is issued.
     check_certificate(&core, name.as_str(), enrolment).map_err(ApiFailure::Http)?;
+    if !core.state.read().may_renew(&name, enrolment) {
+        let message = format!("node {name} has not joined with an invitation");
+        let refusal = net::Refusal::new(StatusCode::FORBIDDEN, "not_enrolled", message);
+        let hint = format!("an operator runs `kantctl admin node invite {name}`");
+        return Err(ApiFailure::Http(refusal.hint(hint)));
+    }
     issue(&core, (&name, enrolment), &public)
 }
 

@@ -43,7 +43,7 @@ const ISSUE: Option<RotationStep> = Some(RotationStep::Issue);
 #[test]
 fn each_step_changes_the_keys_and_the_last_one_ends_trust_in_the_old_one() {
     let site = site();
-    site.store.take_other(site.new.clone()).unwrap();
+    site.store.introduce(site.new.clone()).unwrap();
     let of = |generation, issuing: &ClusterKey, other: Option<&ClusterKey>| ClusterKeys {
         generation,
         issuing: issuing.clone(),
@@ -65,7 +65,7 @@ fn each_step_changes_the_keys_and_the_last_one_ends_trust_in_the_old_one() {
 #[test]
 fn a_controller_that_missed_steps_goes_to_the_present_one() {
     let site = site();
-    site.store.take_other(site.new.clone()).unwrap();
+    site.store.introduce(site.new.clone()).unwrap();
     assert_eq!(site.store.follow(&site.status(3, None)).unwrap(), Change::OneTrustedLess);
     assert_eq!(site.keys().issuing, site.new);
 }
@@ -83,9 +83,39 @@ fn a_controller_without_the_new_key_says_so_and_changes_nothing() {
 #[test]
 fn a_cancelled_replacement_leaves_the_old_key() {
     let site = site();
-    site.store.take_other(site.new.clone()).unwrap();
+    site.store.introduce(site.new.clone()).unwrap();
     site.store.follow(&site.status(1, TRUST)).unwrap();
     let cancelled = KeyStatus { generation: 2, ..KeyStatus::default() };
     assert_eq!(site.store.follow(&cancelled).unwrap(), Change::OneTrustedLess);
     assert_eq!(site.keys(), ClusterKeys { generation: 2, ..ClusterKeys::new(site.old.clone()) });
+}
+
+#[test]
+fn only_the_key_that_the_log_names_is_taken() {
+    let site = site();
+    let stranger = || ClusterKey::generate().unwrap();
+    let settled = KeyStatus::default();
+    for (key, status) in [
+        (site.new.clone(), settled),
+        (stranger(), site.status(1, TRUST)),
+        (site.new.clone(), site.status(3, None)),
+    ] {
+        let error = site.store.take(key, &status).unwrap_err();
+        assert!(matches!(error, KeyStoreError::NotExpected), "{error}");
+    }
+    assert_eq!(site.keys(), ClusterKeys::new(site.old.clone()));
+    let taken = site.store.take(site.new.clone(), &site.status(2, ISSUE)).unwrap();
+    assert_eq!(taken, Change::Step);
+    assert_eq!((&site.keys().issuing, site.keys().generation), (&site.new, 2));
+    assert_eq!(site.store.take(site.new.clone(), &site.status(2, ISSUE)).unwrap(), Change::None);
+}
+
+#[test]
+fn a_key_that_the_log_refused_is_dropped() {
+    let site = site();
+    site.store.introduce(site.new.clone()).unwrap();
+    site.store.withdraw(&ClusterKey::generate().unwrap()).unwrap();
+    assert!(site.keys().other.is_some(), "it was another one");
+    site.store.withdraw(&site.new).unwrap();
+    assert_eq!(site.keys(), ClusterKeys::new(site.old.clone()));
 }

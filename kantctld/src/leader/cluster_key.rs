@@ -15,29 +15,16 @@ const PERIOD: Duration = Duration::from_millis(500);
 pub async fn run(core: &Core) -> Infallible {
     loop {
         let status = core.state.read().key_status().clone();
-        let generation = status.generation;
-        let action = match &status.rotation {
-            None => adopted(core, status.authority.as_deref()),
-            Some(_) if behind(core).await.is_empty() => {
-                Some(KeyAction::Advance { generation, actor: None })
+        if status.is_settled() {
+            core.keys.news.notified().await;
+            continue;
+        }
+        if behind(core).await.is_empty() {
+            let action = KeyAction::Advance { generation: status.generation, actor: None };
+            if let Err(error) = core.command(Command::RotateKey(action)).await {
+                tracing::debug!("the next step of the cluster key failed: {error}");
             }
-            Some(_) => None,
-        };
-        if let Some(action) = action
-            && let Err(error) = core.command(Command::RotateKey(action)).await
-        {
-            tracing::debug!("the next step of the cluster key failed: {error}");
         }
-        match status.rotation {
-            Some(_) => tokio::time::sleep(PERIOD).await,
-            None => core.keys.news.notified().await,
-        }
+        tokio::time::sleep(PERIOD).await;
     }
-}
-
-/// After `kantctld found-key` the controllers have another key than the log says.
-fn adopted(core: &Core, authority: Option<&str>) -> Option<KeyAction> {
-    let own = core.keys.held().authorities.fingerprint();
-    let is_other = authority.is_some_and(|authority| authority != own);
-    is_other.then_some(KeyAction::Adopt { authority: own })
 }

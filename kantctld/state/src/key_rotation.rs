@@ -36,7 +36,7 @@ pub struct Rotation {
 }
 
 impl KeyStatus {
-    /// Whether no key but the current one is trusted.
+    /// Whether no replacement is in progress.
     #[must_use]
     pub const fn is_settled(&self) -> bool {
         self.rotation.is_none()

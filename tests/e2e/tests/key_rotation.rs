@@ -4,14 +4,19 @@
 use anyhow::Context as _;
 use common::id::JobId;
 use common::job::Phase;
-use common::wire::api::{ClusterKeyView, RotationStep};
+use common::wire::api::{ClusterKeyView, KeyGeneration, KeyOffer, RotationStep, Secret};
+use common::wire::peer::PEER_PATH;
 use e2e::{Controllers, Kantctl, under_load, wait_for};
-use net::{Client, ClusterKeys, Credentials, Endpoint, Identity};
+use net::{
+    Channel, Client, ClientError, ClusterKeys, Credentials, Endpoint, Identity, Keepalive,
+    connect_channel,
+};
 use std::path::Path;
 
 /// A job that runs during the whole replacement.
 const LONG: &str = "#!/bin/sh\necho begin $KANT_JOB_ATTEMPT >> ran/$KANT_JOB_ID\n\
     while [ ! -e stop ]; do sleep 0.1; done\necho end $KANT_JOB_ATTEMPT >> ran/$KANT_JOB_ID\n";
+const OFFER_PATH: &str = "/v1/cluster-key/offer";
 const STATUS: [&str; 3] = ["admin", "key", "status"];
 
 fn keys(controllers: &Controllers, name: &str) -> anyhow::Result<ClusterKeys> {
@@ -46,6 +51,15 @@ fn a_new_key_under_load_fails_no_submission_and_disturbs_no_job() -> anyhow::Res
     controllers.wait_for_nodes("a")?;
     let old = keys(&controllers, "a")?;
     let old_node = Credentials::load(&controllers.dir().join("spool-n1"))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // A thief opens a channel and a connection before, and keeps them open.
+    let thief = Endpoint::Tls {
+        addr: controllers.address("a"),
+        identity: Identity::controller(&old.issuing)?,
+    };
+    let mut channel: Channel<(), ()> =
+        runtime.block_on(connect_channel(&thief, PEER_PATH, Keepalive::default()))?;
+    let client = Client::new(thief);
     let (long, record) = under_load(&mut controllers, &nodes, |controllers, load| {
         let (leader, _) = controllers.leader()?;
         let kantctl = controllers.kantctl(&leader)?;
@@ -73,6 +87,20 @@ fn a_new_key_under_load_fails_no_submission_and_disturbs_no_job() -> anyhow::Res
     kantctl.completed(&long)?;
     record.judge(&controllers, &leader)?;
 
+    let ended = async { while channel.recv().await.is_some_and(|message| message.is_ok()) {} };
+    runtime.block_on(async { tokio::time::timeout(e2e::DEADLINE, ended).await })?;
+    let offer = KeyOffer { key: Secret(old.issuing.secret()) };
+    let offered = client.post::<_, KeyGeneration>(OFFER_PATH, &offer);
+    assert!(runtime.block_on(offered).is_err_and(|error| error.is_unreachable()));
+    // Nor does a controller take a key that the log does not name.
+    let identity = Identity::controller(&new.issuing)?;
+    let controller = Client::new(Endpoint::Tls { addr: controllers.address("a"), identity });
+    match runtime.block_on(controller.post::<_, KeyGeneration>(OFFER_PATH, &offer)) {
+        Err(ClientError::Refused { error, .. }) => assert_eq!(error.code, "key_not_expected"),
+        other => anyhow::bail!("{other:?}"),
+    }
+    assert_eq!(keys(&controllers, "a")?, new);
+
     // A thief of the old key could be a controller, or the node with its old certificate.
     for name in ["a", "b", "c"] {
         assert!(!is_accepted(&controllers, name, Identity::controller(&old.issuing)?)?, "{name}");
@@ -94,7 +122,7 @@ fn a_replacement_survives_the_death_of_its_leader() -> anyhow::Result<()> {
     let kantctl = controllers.kantctl(&leader)?;
     let job = kantctl.submit(&["-o", "/dev/null"], "#!/bin/sh\ntrue\n")?;
     kantctl.completed(&job)?;
-    kantctl.refused(&["admin", "key", "rotate"], "did not take the new cluster key")?;
+    kantctl.refused(&["admin", "key", "rotate"], "could not get a new cluster key")?;
     controllers.start(follower)?;
     controllers.leader()?;
     kantctl.ok(&["admin", "key", "rotate", "--no-wait"])?;

@@ -18,6 +18,7 @@ use tokio_rustls::server::TlsStream;
 
 use super::connection_limits::open_files_max;
 use super::migrating::MigratingStream;
+use super::trusted_stream::TrustedStream;
 use super::{ListenError, no_address, survive};
 use crate::caller::Caller;
 use crate::identity::Identity;
@@ -37,7 +38,7 @@ pub struct TlsListener {
     addr: SocketAddr,
     identity: Identity,
     handshakes_max: usize,
-    handshakes: JoinSet<Option<(TlsStream<MigratingStream>, Caller)>>,
+    handshakes: JoinSet<Option<(TrustedStream, Caller)>>,
 }
 
 impl TlsListener {
@@ -66,10 +67,10 @@ fn handshakes_max() -> usize {
 }
 
 impl Listener for TlsListener {
-    type Io = TlsStream<MigratingStream>;
+    type Io = TrustedStream;
     type Addr = Caller;
 
-    async fn accept(&mut self) -> (TlsStream<MigratingStream>, Caller) {
+    async fn accept(&mut self) -> (TrustedStream, Caller) {
         loop {
             let has_place = self.handshakes.len() < self.handshakes_max;
             tokio::select! {
@@ -81,8 +82,14 @@ impl Listener for TlsListener {
                 accepted = self.listener.accept(), if has_place => {
                     match accepted {
                         Ok((stream, from)) => {
+                            // Before the settings: they may change meanwhile.
+                            let trust = self.identity.trust_since();
                             let config = self.identity.server_config();
-                            self.handshakes.spawn(shake_hands(config, stream, from));
+                            let done = shake_hands(config, stream, from);
+                            self.handshakes.spawn(async move {
+                                let (stream, caller) = done.await?;
+                                Some((TrustedStream::new(stream, trust), caller))
+                            });
                         }
                         Err(error) => survive(error).await,
                     }

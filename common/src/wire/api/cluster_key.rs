@@ -41,22 +41,14 @@ pub struct RotationView {
     pub begun_at: Time,
 }
 
-/// The keys of a controller, for another one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HeldKeys {
-    pub generation: u32,
-    pub issuing: Secret,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub other: Option<Secret>,
-}
-
-/// A key that may become the cluster's.
+/// The new key, for a controller that does not have it. It is sent and never asked for: only the
+/// controllers that the log names get it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyOffer {
     pub key: Secret,
 }
 
-/// The step that a controller follows.
+/// The step that a controller follows, or that an operator saw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyGeneration {
     pub generation: u32,

@@ -16,11 +16,11 @@ pub(super) fn apply(
     action: &KeyAction,
 ) -> Result<(), Refusal> {
     match action {
-        KeyAction::Begin { actor, new } => begin(state, events, actor, new),
+        KeyAction::Begin { actor, new, followed } => begin(state, events, actor, (new, *followed)),
         KeyAction::Advance { generation, actor } => {
             advance(state, events, *generation, actor.as_ref())
         }
-        KeyAction::Adopt { authority } => adopt(state, events, authority),
+        KeyAction::Adopt { actor, authority } => adopt(state, events, actor, authority),
         KeyAction::Cancel { actor } => cancel(state, events, actor),
     }
 }
@@ -29,12 +29,13 @@ fn begin(
     state: &mut State,
     events: &mut Vec<Event>,
     actor: &Actor,
-    new: &str,
+    (new, followed): (&str, u32),
 ) -> Result<(), Refusal> {
     target::operators_only(actor)?;
     if !state.keys.is_settled() {
         return Err(KeyRotationRefusal::Underway.into());
     }
+    state.keys.generation = state.keys.generation.max(followed);
     let (new, step, by) = (new.to_owned(), RotationStep::Trust, actor.uid);
     state.keys.rotation = Some(Rotation { new, step, by, begun_at: state.now });
     next_generation(state, events, Some(by));
@@ -72,12 +73,16 @@ fn advance(
 }
 
 /// Takes the authority of the leader's key for that of the cluster.
-fn adopt(state: &mut State, events: &mut Vec<Event>, authority: &str) -> Result<(), Refusal> {
-    if !state.keys.is_settled() {
-        return Err(KeyRotationRefusal::Underway.into());
-    }
+fn adopt(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    actor: &Actor,
+    authority: &str,
+) -> Result<(), Refusal> {
+    target::operators_only(actor)?;
+    state.keys.rotation = None;
     state.keys.authority = Some(authority.to_owned());
-    next_generation(state, events, None);
+    next_generation(state, events, Some(actor.uid));
     Ok(())
 }
 

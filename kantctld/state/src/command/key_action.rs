@@ -7,11 +7,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyAction {
-    /// Begins one. All controllers have the new key.
+    /// Begins one.
     Begin {
         actor: Actor,
         /// The fingerprint of the new authority.
         new: String,
+        /// The last generation that a controller follows, which may be of an earlier cluster with
+        /// the same key.
+        followed: u32,
     },
     /// Begins the next step, unless the generation has changed.
     Advance {
@@ -19,9 +22,10 @@ pub enum KeyAction {
         /// An operator who leaves hosts behind; `None`: all have followed.
         actor: Option<Actor>,
     },
-    /// The controllers have another key than the log says: an operator made it while they were
-    /// stopped.
+    /// Takes the key that the controllers have for that of the cluster, and ends a replacement: an
+    /// operator made it while they were stopped.
     Adopt {
+        actor: Actor,
         /// The fingerprint of its authority.
         authority: String,
     },

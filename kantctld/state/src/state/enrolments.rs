@@ -22,6 +22,14 @@ impl State {
         }
     }
 
+    /// Whether a node with a certificate of this enrolment may renew it. The state must know the
+    /// enrolment, unless it was restored from a backup.
+    #[must_use]
+    pub fn may_renew(&self, name: &NodeName, number: u32) -> bool {
+        let known = self.enrolments.get(name).map(|known| known.number);
+        known == Some(number) || self.enrolment_floor > 0
+    }
+
     /// The number of the next enrolment of this node.
     #[must_use]
     pub(crate) fn next_enrolment(&self, name: &NodeName) -> u32 {

@@ -11,7 +11,7 @@ use state::{Command, Event};
 const OF_OPERATOR: Option<common::id::Uid> = Some(OPERATOR.uid);
 
 fn rotate(new: &str) -> Command {
-    Command::RotateKey(KeyAction::Begin { actor: OPERATOR, new: new.to_owned() })
+    Command::RotateKey(KeyAction::Begin { actor: OPERATOR, new: new.to_owned(), followed: 0 })
 }
 
 const fn all_followed(generation: u32) -> Command {
@@ -70,19 +70,33 @@ fn a_rotation_is_cancelled_only_before_the_new_key_is_in_use() {
 }
 
 #[test]
-fn a_key_that_was_made_while_all_controllers_were_stopped_is_adopted() {
+fn a_key_that_was_made_while_all_controllers_were_stopped_is_adopted_also_in_a_rotation() {
     let mut house = House::new();
-    let adopt = Command::RotateKey(KeyAction::Adopt { authority: "made".to_owned() });
-    assert_eq!(house.apply(adopt.clone()), [Event::KeyStepBegun { generation: 1, by: None }]);
-    assert_eq!(house.state.key_status().authority.as_deref(), Some("made"));
     house.apply(rotate("new"));
-    assert_eq!(house.refused(adopt), KeyRotationRefusal::Underway.into());
+    house.apply(all_followed(1));
+    let authority = "made".to_owned();
+    let adopt = |actor| KeyAction::Adopt { actor, authority: authority.clone() };
+    let of_user = house.refused(Command::RotateKey(adopt(USER)));
+    assert!(matches!(of_user, Refusal::OperatorsOnly { .. }));
+    let adopted = house.apply(Command::RotateKey(adopt(OPERATOR)));
+    assert_eq!(adopted, [Event::KeyStepBegun { generation: 3, by: OF_OPERATOR }]);
+    let status = house.state.key_status();
+    assert!(status.is_settled() && status.authority.as_deref() == Some("made"));
+}
+
+#[test]
+fn a_rotation_begins_after_all_generations_that_controllers_follow() {
+    let mut house = House::new();
+    let (actor, new) = (OPERATOR, "new".to_owned());
+    house.apply(Command::RotateKey(KeyAction::Begin { actor, new, followed: 7 }));
+    assert_eq!(house.state.key_status().generation, 8);
 }
 
 #[test]
 fn only_operators_rotate_and_leave_hosts_behind() {
     let mut house = House::new();
-    let by_user = Command::RotateKey(KeyAction::Begin { actor: USER, new: "new".to_owned() });
+    let by_user =
+        Command::RotateKey(KeyAction::Begin { actor: USER, new: "new".to_owned(), followed: 0 });
     assert!(matches!(house.refused(by_user), Refusal::OperatorsOnly { .. }));
     house.apply(rotate("new"));
     let leave_behind =

@@ -324,7 +324,7 @@ fn join(which: u8) -> Command {
 fn rotate(which: u8) -> Command {
     let actor = actor(which / 8);
     Command::RotateKey(match which % 8 {
-        0..3 => KeyAction::Begin { actor, new: format!("authority {which}") },
+        0..3 => KeyAction::Begin { actor, new: format!("authority {which}"), followed: 0 },
         3 => KeyAction::Cancel { actor },
         number => KeyAction::Advance { generation: u32::from(number) - 3, actor: None },
     })

@@ -27,7 +27,7 @@ impl World {
             }
             _ => {
                 let new = format!("authority {}", fault.salt);
-                Command::RotateKey(KeyAction::Begin { actor: OPERATOR, new })
+                Command::RotateKey(KeyAction::Begin { actor: OPERATOR, new, followed: 0 })
             }
         };
         self.propose(leader, command);

@@ -6,13 +6,14 @@ use crate::output::Screen;
 use crate::output::record::Record;
 use crate::output::screen::note;
 use crate::output::time::local;
+use crate::output::user_names::user;
 use crate::output::zone::Zone;
 use crate::server::{PATIENCE, Retry, Server};
 use clap::Subcommand;
 use common::hostlist;
-use common::wire::api::{ClusterKeyView, RotationStep};
+use common::wire::api::{ClusterKeyView, KeyGeneration, RotationStep};
 use serde_json::Value;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -44,8 +45,8 @@ Examples:
   kantctl admin key advance
   kantctl --json admin key advance
 
-For a key that was stolen, when there is no time to wait for all hosts. Hosts that are left behind
-must join again: `kantd join`, `kantctld rebuild`.";
+For a key that was stolen, when there is no time to wait for all hosts. It prints the hosts that it
+leaves behind; they must join again: `kantd join`, `kantctld rebuild` (without the old key file).";
 
 const CANCEL_EXAMPLES: &str = "\
 Examples:
@@ -54,8 +55,18 @@ Examples:
 
 Only in the first step, in which the old key still issues all certificates.";
 
+const ADOPT_EXAMPLES: &str = "\
+Examples:
+  kantctl admin key adopt
+  kantctl --json admin key adopt
+
+After `kantctld found-key`, when all controllers run with the key that it made. It ends a replacement
+that was in progress.";
+
 const KEY: &str = "/v1/cluster-key";
 const PAUSE: Duration = Duration::from_millis(500);
+/// How long to wait in the last step for hosts, some of which may have been left behind.
+const LAST_STEP: Duration = Duration::from_secs(15);
 
 #[derive(Subcommand, Debug)]
 pub enum Key {
@@ -68,6 +79,9 @@ pub enum Key {
     /// Begin the next step of the replacement without the hosts that have not followed
     #[command(after_help = ADVANCE_EXAMPLES)]
     Advance,
+    /// Record that the controllers have another key, made with `kantctld found-key`
+    #[command(after_help = ADOPT_EXAMPLES)]
+    Adopt,
     /// Go back to the old key
     #[command(after_help = CANCEL_EXAMPLES)]
     Cancel,
@@ -88,7 +102,8 @@ pub async fn run(asked: &Key, server: &Server, screen: &Screen) -> Result<u8, Fa
     };
     let raw = match asked {
         Key::Status => server.get(KEY).await?,
-        Key::Advance => ask("advance").await?,
+        Key::Advance => advance(server).await?,
+        Key::Adopt => ask("adopt").await?,
         Key::Cancel => ask("cancel").await?,
         Key::Rotate(Rotate { no_wait: true }) => ask("rotate").await?,
         Key::Rotate(_) => complete(server, ask("rotate").await?).await?,
@@ -102,15 +117,30 @@ pub async fn run(asked: &Key, server: &Server, screen: &Screen) -> Result<u8, Fa
     Ok(OK)
 }
 
+/// Begins the next step after the one that is shown.
+async fn advance(server: &Server) -> Result<Value, Failure> {
+    let shown: Answer<ClusterKeyView> = server.get::<Value>(KEY).await?.try_into()?;
+    let left = behind(&shown.typed);
+    if !left.is_empty() {
+        note(&format!("left behind: {}", left.join("; ")));
+    }
+    let request = KeyGeneration { generation: shown.typed.generation };
+    server.post(&format!("{KEY}/advance"), &request, Retry::IfUnsent).await
+}
+
 /// Waits until the replacement is complete. Prints what it waits for whenever that changes.
 async fn complete(server: &Server, begun: Value) -> Result<Value, Failure> {
     let mut answer: Answer<ClusterKeyView> = begun.try_into()?;
-    let mut printed = None;
+    let new = answer.typed.rotation.as_ref().map(|rotation| rotation.new.clone());
+    let (mut printed, mut settled_at) = (None, None);
     loop {
         let view = &answer.typed;
         let behind = behind(view);
-        if view.rotation.is_none() && behind.is_empty() {
-            return Ok(answer.raw);
+        if view.rotation.is_none() {
+            let since = *settled_at.get_or_insert_with(Instant::now);
+            if behind.is_empty() || since.elapsed() > LAST_STEP {
+                break;
+            }
         }
         let step = step(view);
         let why = match behind.is_empty() {
@@ -126,6 +156,11 @@ async fn complete(server: &Server, begun: Value) -> Result<Value, Failure> {
         let raw: Value = server.get_for(KEY, PATIENCE).await?;
         answer = raw.try_into()?;
     }
+    if new.is_some_and(|new| new != answer.typed.authority) {
+        let failure = Failure::from(anyhow::anyhow!("the cluster key was not replaced"));
+        return Err(failure.hint("another operator cancelled that: see `kantctl audit`"));
+    }
+    Ok(answer.raw)
 }
 
 fn step(view: &ClusterKeyView) -> &'static str {
@@ -152,11 +187,11 @@ fn summary(view: &ClusterKeyView, zone: &Zone) -> String {
     record.fact("authority", &view.authority);
     record.fact("generation", view.generation);
     match &view.rotation {
-        None => record.fact("replaced", "no replacement is in progress"),
+        None => record.fact("step", "no replacement is in progress"),
         Some(rotation) => {
             let (at, by) = (local(rotation.begun_at, zone), rotation.by);
-            record.fact("replaced", format!("since {at}, by uid {by}"));
-            record.fact("by", &rotation.new);
+            record.fact("begun", format!("{at} by {}", user(by.0)));
+            record.fact("new", &rotation.new);
             record.fact("step", step(view));
         }
     }
