@@ -33,14 +33,17 @@ impl State {
     pub(crate) fn first_of(&self, jobs: impl Iterator<Item = JobId>) -> (Vec<Arc<Record>>, bool) {
         let (mut records, mut named, mut elements) = (Vec::new(), BTreeSet::new(), 0);
         for record in jobs.filter_map(|job| self.jobs.get(&job)) {
-            if !named.insert(record.id) {
+            if named.contains(&record.id) {
                 continue;
             }
-            elements += record.elements.len();
+            let whole: Vec<&Arc<Record>> =
+                texts::set_of(record).into_iter().filter_map(|job| self.jobs.get(&job)).collect();
+            elements += whole.iter().map(|record| record.elements.len()).sum::<usize>();
             if elements > FORGOTTEN_AT_ONCE && !records.is_empty() {
                 return (records, true);
             }
-            records.push(record.clone());
+            named.extend(whole.iter().map(|record| record.id));
+            records.extend(whole.into_iter().cloned());
         }
         (records, false)
     }

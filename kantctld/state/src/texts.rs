@@ -7,6 +7,7 @@ use crate::state::State;
 use common::id::{JobId, Uid};
 use common::reason::{NoRoom, Refusal};
 use common::unit::Bytes;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The texts of finished jobs may take this fraction of a user's limit: one part in 16.
@@ -77,6 +78,11 @@ pub(crate) fn revive_job(state: &mut State, job: JobId) {
     }
 }
 
+/// The job, or all components of its set, which are forgotten together.
+pub(crate) fn set_of(record: &Record) -> Vec<JobId> {
+    record.set.map_or_else(|| vec![record.id], |set| set.keys().map(|key| key.job).collect())
+}
+
 /// The finished jobs of a user that exceed the limit, the earliest end first. The last one is
 /// always kept.
 pub(crate) fn surplus_jobs(state: &State, uid: Uid) -> Vec<JobId> {
@@ -88,5 +94,14 @@ pub(crate) fn surplus_jobs(state: &State, uid: Uid) -> Vec<JobId> {
         tasks = tasks.saturating_sub(own);
         is_surplus
     };
-    state.footprint.all_but_last_ended(uid).take_while(is_surplus).collect()
+    let mut surplus: Vec<JobId> =
+        state.footprint.all_but_last_ended(uid).take_while(is_surplus).collect();
+    // A set is kept as long as one of its components is.
+    let all: BTreeSet<JobId> = surplus.iter().copied().collect();
+    let is_whole = |job: &JobId| {
+        let record = state.job(*job);
+        record.is_none_or(|record| set_of(record).iter().all(|other| all.contains(other)))
+    };
+    surplus.retain(is_whole);
+    surplus
 }

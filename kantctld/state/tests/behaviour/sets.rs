@@ -415,3 +415,24 @@ fn who_waits_for_a_later_component_is_not_waited_for_by_the_set() {
     });
     assert!(circle.to_string().contains("would wait for itself"), "{circle}");
 }
+
+#[test]
+fn its_components_are_forgotten_together_when_a_user_has_too_many_finished_jobs() {
+    let (mut house, ..) = waiting();
+    let mut settings = crate::house::settings();
+    settings.user_bounds.done_tasks = 2;
+    house.apply(Command::Configure(settings));
+    let cancel = house.cancel(key("1"));
+    house.apply(cancel);
+    // With the second job, the user has one too many; with the third, as many as the set has.
+    for is_kept in [true, true, false] {
+        house.now = house.now + Span(1);
+        let submission = house.submission(Ask::default());
+        house.apply(submission);
+        let single = house.state.last_job();
+        let (one, two) = both(&house, |house, key| house.state.job(key.job).is_some());
+        assert_eq!((one, two), (is_kept, is_kept));
+        let cancel = house.cancel(JobKey::single(single));
+        house.apply(cancel);
+    }
+}
