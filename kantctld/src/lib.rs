@@ -34,6 +34,7 @@ pub mod membership;
 pub mod history_catch_up;
 pub mod reload;
 pub mod session;
+pub mod setup;
 
 pub mod api;
 pub mod bootstrap;
