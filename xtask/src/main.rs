@@ -12,7 +12,9 @@ mod docs;
 mod generate;
 mod packages;
 
+mod dist;
 mod tidy;
+
 mod vm;
 
 mod ci;
@@ -45,6 +47,7 @@ verbs! {
     Bench => bench,
     Ci => ci,
     Demo => demo,
+    Dist => dist,
     Docs => docs,
     Gen => generate,
     Sim => sim,
