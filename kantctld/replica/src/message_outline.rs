@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_message_are_refused() {
-        for bytes in [&[0x3a, 9, 1][..], &[0x3a, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f], &[0xff; 11]] {
+        for bytes in [&[0x3a, 0xff][..], &[0x08], &[0xff; 11]] {
             assert!(matches!(check(bytes), Err(OutlineError::Unreadable(_))), "{bytes:?}");
         }
     }
