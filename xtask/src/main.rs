@@ -13,6 +13,7 @@ mod generate;
 mod packages;
 
 mod dist;
+mod fuzz;
 mod tidy;
 
 mod vm;
@@ -49,6 +50,7 @@ verbs! {
     Demo => demo,
     Dist => dist,
     Docs => docs,
+    Fuzz => fuzz,
     Gen => generate,
     Sim => sim,
     Tidy => tidy,

@@ -37,7 +37,8 @@ fn identified(core: &Core, headers: &HeaderMap) -> Result<Program, Refusal> {
     Ok(program(core, secret)?.0)
 }
 
-fn bearer(headers: &HeaderMap) -> Option<&str> {
+/// The secret of the only `Authorization` header, if it is a bearer token.
+pub fn bearer(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let (only, None) = (values.next()?.to_str().ok()?, values.next()) else { return None };
     let (scheme, secret) = only.split_once(' ')?;
