@@ -11,6 +11,11 @@ mod problem;
 
 mod page;
 
+#[doc(hidden)]
+pub use bearer::bearer;
+#[doc(hidden)]
+pub use page::session_cookie;
+
 #[cfg(test)]
 mod tests;
 

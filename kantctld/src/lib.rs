@@ -36,6 +36,7 @@ pub mod history_catch_up;
 pub mod key_rotation;
 pub mod reload;
 pub mod session;
+pub mod setup;
 
 pub mod api;
 pub mod bootstrap;

@@ -9,6 +9,7 @@ use kantctld::membership;
 use kantctld::memory;
 use kantctld::session::NodeThreads;
 use kantctld::settings::{self, ConfigFile};
+use kantctld::setup::{self, SetupOptions};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -33,6 +34,9 @@ enum Verb {
         /// The file [default: the one given by --config]
         file: Option<PathBuf>,
     },
+    /// Make this host a controller: write a configuration if there is none, found a cluster or
+    /// join one, and start the unit. May be repeated
+    Setup(SetupArguments),
     /// Start a new cluster with this controller as its first member
     Found,
     /// Make a new cluster key, if there is none: after its loss or theft, with all controllers
@@ -72,6 +76,34 @@ impl From<JoinArguments> for membership::JoinOptions {
     }
 }
 
+#[derive(clap::Args)]
+struct SetupArguments {
+    /// Where nodes and other controllers reach this one; for a new configuration [default: this
+    /// host's name, with port 7600]
+    #[arg(long, value_name = "HOST:PORT")]
+    advertise: Option<String>,
+    /// The name of the cluster; for a new configuration [default: kant]
+    #[arg(long, value_name = "NAME")]
+    cluster: Option<String>,
+    /// A controller of the cluster to join, with an invitation
+    #[arg(long, value_name = "HOST:PORT")]
+    to: Option<String>,
+    /// The invitation printed by `kantctl admin controller invite` on the leader's host. Without
+    /// one, this host becomes the first controller of a new cluster
+    #[arg(long, value_name = "INVITATION", env = "KANT_INVITATION", hide_env_values = true)]
+    invitation: Option<String>,
+    /// Do not enable and start the unit
+    #[arg(long)]
+    no_start: bool,
+}
+
+impl From<SetupArguments> for SetupOptions {
+    fn from(given: SetupArguments) -> Self {
+        let SetupArguments { advertise, cluster, to, invitation, no_start } = given;
+        Self { advertise, cluster, to, invitation, no_start }
+    }
+}
+
 fn main() -> ExitCode {
     match run(Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
@@ -99,6 +131,9 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         None => {}
         Some(Verb::CheckConfig { file }) => {
             return check_config(file.or(arguments.config).as_deref());
+        }
+        Some(Verb::Setup(given)) => {
+            return print(&setup::run_setup(arguments.config.as_deref(), &given.into())?);
         }
         Some(Verb::Found) => {
             let config = checked(arguments.config.as_deref())?;

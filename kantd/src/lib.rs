@@ -36,6 +36,7 @@ pub mod session;
 
 pub mod enrolment;
 pub mod node_runtime;
+pub mod setup;
 
 pub mod daemon;
 pub mod emulate;

@@ -5,7 +5,9 @@ use anyhow::Context;
 use clap::{Parser, Subcommand};
 use kantd::config::{self, DEFAULT_FILE, Settings};
 use kantd::config_warnings::config_warnings;
-use kantd::{daemon, emulate, enrolment, inventory, logging, node_probe, routes, step, trust};
+use kantd::{
+    daemon, emulate, enrolment, inventory, logging, node_probe, routes, setup, step, trust,
+};
 use nix::sys::stat::{Mode, umask};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -53,6 +55,20 @@ enum Command {
         #[arg(long, value_name = "HOST:PORT")]
         to: Vec<String>,
     },
+    /// Make this host a node: write a configuration if there is none, get a certificate by an
+    /// invitation, and start the unit. May be repeated.
+    Setup {
+        /// The invitation printed by `kantctl admin node invite` on the leader's host
+        #[arg(long, value_name = "INVITATION", env = "KANT_INVITATION", hide_env_values = true)]
+        invitation: Option<String>,
+        /// A controller of the cluster; may be given several times [default: the `controllers` of
+        /// the configuration]
+        #[arg(long, value_name = "HOST:PORT")]
+        to: Vec<String>,
+        /// Do not enable and start the unit
+        #[arg(long)]
+        no_start: bool,
+    },
     /// Supervise one step. Started by kantd.
     #[command(hide = true)]
     Step {
@@ -73,6 +89,9 @@ fn main() -> ExitCode {
         Some(Command::Router) => route(args.config.as_deref()),
         Some(Command::Join { invitation, to }) => {
             join(args.config.as_deref(), invitation.as_deref(), to)
+        }
+        Some(Command::Setup { invitation, to, no_start }) => {
+            set_up(args.config.as_deref(), invitation.as_deref(), to, no_start)
         }
         None => serve(args.config.as_deref()),
     };
@@ -117,6 +136,26 @@ fn join(file: Option<&Path>, invitation: Option<&str>, to: Vec<String>) -> anyho
          runs, restart it: jobs run on)\n",
         joined.name, joined.until
     ))
+}
+
+/// Makes this host a node.
+fn set_up(
+    file: Option<&Path>,
+    invitation: Option<&str>,
+    to: Vec<String>,
+    no_start: bool,
+) -> anyhow::Result<()> {
+    let path = file.unwrap_or(Path::new(DEFAULT_FILE));
+    match setup::write_config(path, &to)? {
+        true => print(&format!("wrote {}\n", path.display()))?,
+        false => print(&format!("{} is as it was\n", path.display()))?,
+    }
+    join(Some(path), invitation, to)?;
+    // The unit reads the default configuration.
+    if !no_start && file.is_none() && setup::start_unit()? {
+        print("kantd.service runs\n")?;
+    }
+    Ok(())
 }
 
 /// Routes requests until a stop signal arrives.

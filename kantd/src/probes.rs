@@ -14,6 +14,8 @@ use common::id::AttemptId;
 use common::job::{Probe, ReplicaHealth, ReplicaStatus};
 use common::time::Span;
 use common::wire::node::StepPhase;
+#[doc(hidden)]
+pub use engine::read as read_metrics;
 pub use measure::{Measuring, ReplicaLoads};
 use node::Observed;
 use std::collections::{BTreeMap, BTreeSet};

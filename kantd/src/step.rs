@@ -39,11 +39,15 @@ mod spec;
 mod supervisor;
 mod task;
 
+#[doc(hidden)]
+pub use container::open_image;
 pub(crate) use dir::{StepDir, steps_dir};
 pub use fence::LeaderContact;
 pub(crate) use gpu_tally::GpuTally;
 pub use handle::{StartLimits, StepChanges, Steps, StepsError, StepsSettings};
 pub(crate) use hook::failure_file as hook_failure_file;
+#[doc(hidden)]
+pub use journal::read as read_journal;
 pub(crate) use leases::expire_leases;
 pub use liveness::Liveness;
 pub use overuse::GpuOveruse;

@@ -1,18 +1,20 @@
 #!/usr/bin/env bash
-# The real units under a real systemd: installs kant, submits jobs as somebody else, restarts,
-# upgrades and kills kantd under them, and looks at what the kernel says of their groups. For a
-# machine that is thrown away afterwards, with three CPUs or more, as root; `cargo xtask vm` has one.
+# The packages and their units under a real systemd: installs kant, submits jobs as another user,
+# restarts, upgrades and kills kantd under them, looks at what the kernel says of their groups, and
+# removes the packages. For a machine that is thrown away afterwards, with three CPUs or more, as
+# root; `cargo xtask vm` has one.
 #
-#     cargo build -p kantctld -p kantd -p kantctl -p nvml-standin
-#     KANT_THROWAWAY_MACHINE=yes tests/systemd/units.sh [BUILT] [before-reboot | after-reboot]
+#     cargo xtask dist && cargo build -p nvml-standin
+#     KANT_THROWAWAY_MACHINE=yes tests/systemd/units.sh [PACKAGES] [STANDIN] [before-reboot | after-reboot]
 #
-# It installs into /usr/bin, /etc and /var and adds the user kant-units. `before-reboot` leaves two
-# jobs running, and `after-reboot`, when the machine has started again, finds what became of them.
+# It installs the packages and adds the user kant-units. `before-reboot` leaves two jobs running, and
+# `after-reboot`, when the machine has started again, finds what became of them and removes all.
 # Where it cannot be done it says `skipped:` and ends with 77. Never run by `cargo test`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-built=${1:-target/debug}
-part=${2:-}
+packages=${1:-target/dist}
+standin=${2:-target/debug/libnvml_standin.so}
+part=${3:-}
 person=kant-units
 declare -A job pid attempt
 
@@ -51,27 +53,70 @@ until_so() {
 }
 is() { [ "$2" = "$3" ] || fail "$1: $2, not $3"; ok "$1: $2"; }
 
+# The packages start nothing; one command makes a controller, and the line that it leads to a node.
 install_all() {
-    mkdir -p /etc/sysusers.d /etc/tmpfiles.d /etc/kant /etc/systemd/system/kantd.service.d
-    install -m 755 "$built"/kantctld "$built"/kantd "$built"/kantctl /usr/bin/
-    install -m 755 "$built/libnvml_standin.so" /usr/lib/
-    install -m 644 systemd/*.service /etc/systemd/system/
-    install -m 644 systemd/sysusers.d/*.conf /etc/sysusers.d/
-    install -m 644 systemd/tmpfiles.d/*.conf /etc/tmpfiles.d/
-    systemd-sysusers
+    local begin=$SECONDS node_line first
+    dpkg --install "$packages"/*.deb
+    ok "the packages are installed after $((SECONDS - begin)) s"
+    is "the units of new packages" "$(systemctl is-active kantctld kantd | paste -sd' ')" "inactive inactive"
+    [ ! -e /etc/kant/kantd.toml ] && [ ! -e /var/lib/kantctld/cluster.key ] || fail "a package configures"
+    kantctld setup --advertise "$(hostname -s):7600"
+    node_line=$(kantctl admin node invite "$(hostname -s)" 2>/dev/null)
+    (eval "$node_line")
+    until_so "the node" node_is_there
+    id "$person" >/dev/null 2>&1 || useradd --create-home --shell /bin/bash "$person"
+    first=$(submit --mem=64M -o /dev/null --wrap true)
+    is "the code of the first job" "$(code_of "$first")" 0
+    ok "the first job has run after $((SECONDS - begin)) s"
+    kantctld setup | grep -q 'controller 1 of cluster .* already' || fail "setup cannot be repeated"
+}
+
+# GPUs that a file describes, and devices for them.
+give_gpus() {
+    install -m 755 "$standin" /usr/lib/libnvml_standin.so
     install -m 644 tests/nvml-standin/machines/pcie-2.toml /etc/kant/machine.toml
     printf 'nvml_library = "/usr/lib/libnvml_standin.so"\nmemory_kept_back = "64M"\ncgroup = "required"\n' \
-        >/etc/kant/kantd.toml
+        >>/etc/kant/kantd.toml
+    mkdir -p /etc/systemd/system/kantd.service.d
     printf '[Service]\nEnvironment=KANT_NVML_STANDIN=/etc/kant/machine.toml\n' \
         >/etc/systemd/system/kantd.service.d/standin.conf
-    touch /etc/kant/kantctld.toml /etc/kant/kantctl.toml
-    systemd-tmpfiles --create kant.conf
-    id "$person" >/dev/null 2>&1 || useradd --create-home --shell /bin/bash "$person"
     # Number 195 is NVIDIA's. Without a driver an allowed open says ENXIO, a forbidden one EPERM.
     for minor in 0 1; do
         [ -e /dev/nvidia$minor ] || mknod -m 666 /dev/nvidia$minor c 195 $minor
     done
     systemctl daemon-reload
+    systemctl restart kantd
+    until_so "the node" node_is_there
+}
+
+# upgrade_all: installs packages of a later version, whose programs have a few bytes more.
+upgrade_all() {
+    local package unpacked=/var/tmp/unpacked later=/var/tmp/later
+    mkdir -p $later
+    for package in "$packages"/*.deb; do
+        rm -rf $unpacked
+        dpkg-deb --raw-extract "$package" $unpacked
+        for program in $unpacked/usr/bin/*; do echo upgraded >>"$program"; done
+        sed -i 's/^Version: .*/&+later/; s/\(kant-client (= [^)]*\))/\1+later)/' $unpacked/DEBIAN/control
+        dpkg-deb -Znone --build $unpacked $later >/dev/null
+    done
+    dpkg --install $later/*.deb
+    rm -rf $unpacked $later
+}
+
+# remove_all: a removal leaves the keys, and a purge leaves nothing.
+remove_all() {
+    dpkg --remove kant-node kant-controller
+    is "the units of removed packages" "$(systemctl is-active kantctld kantd | paste -sd' ')" "inactive inactive"
+    [ -s /var/lib/kantctld/cluster.key ] || fail "a removal deleted the cluster key"
+    [ -s /var/lib/kantd/credentials.toml ] || fail "a removal deleted the node's key"
+    rm /etc/kant/machine.toml
+    dpkg --purge kant-node kant-controller kant-client
+    local left
+    left=$(find /etc/kant /var/lib/kant* /usr/bin/kant* /usr/lib/systemd/system/kant* \
+        /etc/systemd/system/multi-user.target.wants/kant* 2>/dev/null || true)
+    [ -z "$left" ] || fail "a purge left $left"
+    ok "a purge leaves nothing"
 }
 
 as_person() { setpriv --reuid="$person" --regid="$person" --init-groups env HOME=/home/$person "$@"; }
@@ -151,14 +196,7 @@ supervisors() { for step in $(pgrep -x kantd-step); do readlink "/proc/$step/exe
 
 before_reboot() {
     install_all
-    systemctl enable -q kantctld kantd
-    systemctl restart kantctld
-    local invitation
-    invitation=$(kantctl admin node invite "$(hostname -s)" 2>/dev/null)
-    invitation=${invitation%% kantd*}
-    KANT_INVITATION=${invitation#KANT_INVITATION=} kantd join
-    systemctl restart kantd
-    until_so "the node" node_is_there
+    give_gpus
     job_script >"/home/$person/job.sh"
     chmod 755 "/home/$person/job.sh"
 
@@ -178,15 +216,9 @@ before_reboot() {
     kantd_is_back
     for name in one two three; do looks "$name" "after a restart"; done
 
-    # A program with a few bytes more is another one.
-    for program in kantd kantctld kantctl; do
-        cp "$built/$program" "/usr/bin/$program.new"
-        echo upgraded >>"/usr/bin/$program.new"
-        mv "/usr/bin/$program.new" "/usr/bin/$program"
-    done
-    systemctl restart kantctld kantd
+    upgrade_all
     kantd_is_back
-    cmp -s "/proc/$(main_pid)/exe" "$built/kantd" && fail "kantd was not upgraded"
+    is "the end of the running kantd's program" "$(tail -c 9 "/proc/$(main_pid)/exe")" upgraded
     is "supervisors after an upgrade" "$(supervisors)" "/usr/bin/kantd (deleted)"
     for name in one two three; do looks "$name" "after an upgrade"; done
 
@@ -244,6 +276,7 @@ after_reboot() {
     end_job requeued 5
     is "its code" "$(code_of "${job[requeued]}")" 5
     all_is_gone
+    remove_all
 }
 
 case $part in

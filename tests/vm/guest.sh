@@ -39,11 +39,11 @@ if [ ! -e rebooted ]; then
         verdict
         exit
     fi
-    part units tests/systemd/units.sh bin before-reboot
+    part units tests/systemd/units.sh packages bin/libnvml_standin.so before-reboot
     touch rebooted
     sync
     systemctl start --no-block reboot.target
 else
-    part "units after a reboot" tests/systemd/units.sh bin after-reboot
+    part "units after a reboot" tests/systemd/units.sh packages bin/libnvml_standin.so after-reboot
     verdict
 fi

@@ -12,7 +12,10 @@ mod docs;
 mod generate;
 mod packages;
 
+mod dist;
+mod fuzz;
 mod tidy;
+
 mod vm;
 
 mod ci;
@@ -45,7 +48,9 @@ verbs! {
     Bench => bench,
     Ci => ci,
     Demo => demo,
+    Dist => dist,
     Docs => docs,
+    Fuzz => fuzz,
     Gen => generate,
     Sim => sim,
     Tidy => tidy,

@@ -28,6 +28,9 @@ const TEST: &str = "test";
 /// The step that starts a virtual machine.
 pub const VM: &str = "vm";
 
+/// The packages that `cargo xtask dist` builds.
+pub const DIST: &str = "dist";
+
 /// Programs that are part of neither Rust nor a minimal Debian. Without one, the tests that need it
 /// are skipped; a build machine must have all.
 const NEEDED: &[Needed] = &[
@@ -43,8 +46,13 @@ const NEEDED: &[Needed] = &[
     needed_package(TEST, "/var/lib/dpkg/info/python3-venv.list", "python3-venv"),
     needed_package(TEST, "mpicc.openmpi", "openmpi-bin libopenmpi-dev"),
     needed_package(TEST, "mpicc.mpich", "mpich libmpich-dev"),
+    needed_package(DIST, "dpkg-deb", "dpkg"),
+    needed_package(DIST, "gzip", "gzip"),
+    needed_package(DIST, "objdump", "binutils"),
+    needed_package(DIST, "strip", "binutils"),
     needed_package(VM, "busybox", "busybox-static"),
     needed_package(VM, "cpio", "cpio"),
+    needed_package(VM, "dpkg-deb", "dpkg"),
     needed_package(VM, "depmod", "kmod"),
     needed_package(VM, "mke2fs", "e2fsprogs"),
     needed_package(VM, "mmdebstrap", "mmdebstrap"),

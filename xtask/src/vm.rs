@@ -2,6 +2,7 @@
 //! and a reboot, in a virtual machine with cgroup v2. It needs root, to make the machine's disk,
 //! and Debian or a derivative. It does not change this host.
 
+mod clock;
 mod guest_disk;
 
 use crate::packages;
@@ -102,7 +103,11 @@ fn boot(image: &Path, disk: &Path) -> Result<()> {
     machine.args(["-accel", &accelerator, "-cpu", processor, "-smp", "3", "-m", "1024"]);
     machine.arg("-kernel").arg(image.join("vmlinuz"));
     machine.arg("-initrd").arg(image.join("initrd"));
-    machine.args(["-append", "console=ttyS0 mitigations=off tsc=reliable systemd.show_status=0"]);
+    let mut kernel = "console=ttyS0 mitigations=off tsc=reliable systemd.show_status=0".to_owned();
+    if accelerator.starts_with("tcg") {
+        kernel += &format!(" tsc_early_khz={}", clock::counter_khz()?);
+    }
+    machine.args(["-append", &kernel]);
     // Changes to the system's disk are discarded.
     machine.arg("-drive").arg(drive(&image.join("root.ext4"), "system") + ",snapshot=on");
     machine.args(["-device", "virtio-blk-pci,drive=system"]);

@@ -17,6 +17,7 @@ mod error;
 mod log;
 mod machine;
 mod members;
+mod message_outline;
 
 mod loss_check;
 mod outbox;

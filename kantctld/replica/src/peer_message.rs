@@ -1,6 +1,7 @@
 //! Encoding of messages between replicas, and the checks of received ones: everything that the
 //! consensus library assumes about a message.
 
+use crate::message_outline::{self, OutlineError};
 use crate::snapshot_payload;
 use common::id::ControllerId;
 use protobuf::Message as _;
@@ -14,6 +15,8 @@ const NUMBER_MAX: u64 = 1 << 62;
 pub enum MessageError {
     #[error("it cannot be decoded: {0}")]
     Unreadable(#[from] protobuf::ProtobufError),
+    #[error(transparent)]
+    Outline(#[from] OutlineError),
     #[error("it is from controller {from} to controller {to}")]
     Misrouted { from: u64, to: u64 },
     /// No replica sends such a message.
@@ -44,6 +47,7 @@ impl PeerMessage {
     /// # Errors
     /// [`MessageError`] for a message that must not reach the library, which panics on some.
     pub(crate) fn decode(bytes: &[u8], reader: u64) -> Result<Message, MessageError> {
+        message_outline::check(bytes)?;
         let message = Message::parse_from_bytes(bytes)?;
         let (from, to) = (message.from, message.to);
         if to != reader || from == reader || from == raft::INVALID_ID {

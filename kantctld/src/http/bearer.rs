@@ -56,7 +56,8 @@ fn audit(core: &Core, request: &Request, refusal: &Refusal) {
     });
 }
 
-fn bearer(headers: &HeaderMap) -> Option<&str> {
+/// The secret of the only `Authorization` header, if it is a bearer token.
+pub fn bearer(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let (only, None) = (values.next()?.to_str().ok()?, values.next()) else { return None };
     let (scheme, secret) = only.split_once(' ')?;

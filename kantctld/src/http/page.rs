@@ -9,6 +9,8 @@ mod session;
 mod tests;
 mod views;
 
+pub use session::cookie as session_cookie;
+
 use crate::core::Core;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};

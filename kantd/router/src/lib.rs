@@ -56,6 +56,8 @@ mod router;
 
 pub use admin::AdminError;
 pub use config::{AdminAddress, ClientLimits, Config, UpstreamLimits};
+#[doc(hidden)]
+pub use head_scan::HeadScan;
 pub use router::{Router, RouterError};
 pub use table_file::{TableFileError, read_table};
 pub use tls::{TlsError, TlsFiles};

@@ -43,6 +43,7 @@ mod resize;
 mod run;
 mod service_roles;
 mod services;
+mod setup;
 mod signal;
 mod slurm_clients;
 mod srun;

@@ -36,6 +36,7 @@ pub const ROOMS: &[Room] = &[
     crate_room("kantctl", "kantctl", false, &["common", "net", "cli", "slurm"]),
     crate_outside_layers("bench", "tests/bench"),
     crate_outside_layers("e2e", "tests/e2e"),
+    crate_outside_layers("fuzz-targets", "tests/fuzz-targets"),
     crate_outside_layers("nvml-standin", "tests/nvml-standin"),
     crate_outside_layers("storm", "tests/storm"),
     crate_outside_layers(KIT, "tests/testkit"),

@@ -6,6 +6,7 @@ use toml::{Table, Value};
 
 /// The root of the workspace.
 pub const ROOT: &str = "Cargo.toml";
+const FUZZER: &str = "fuzz/Cargo.toml";
 
 pub struct Manifest {
     pub path: String,
@@ -34,9 +35,10 @@ impl Manifest {
         Manifest::of(tree, tree.file(&format!("{folder}/Cargo.toml"))?)
     }
 
-    /// All crates' manifests but the root's.
+    /// All crates' manifests but the root's, and but the fuzzer's, which is a workspace of its own.
     pub fn all(tree: &Tree) -> Vec<Manifest> {
-        let files = tree.files().filter(|file| file.path.ends_with("/Cargo.toml"));
+        let is_ours = |path: &str| path.ends_with("/Cargo.toml") && path != FUZZER;
+        let files = tree.files().filter(|file| is_ours(&file.path));
         files.filter_map(|file| Manifest::of(tree, file)).collect()
     }
 

@@ -1,6 +1,7 @@
-//! The second disk of the virtual machine: the daemons, kantd's tests and the systemd units that
-//! the guest's script (tests/vm/guest.sh) runs.
+//! The second disk of the virtual machine: the daemons, kantd's tests and the packages that the
+//! guest's script (tests/vm/guest.sh) installs.
 
+use crate::dist::{self, Compression};
 use crate::programs::cargo;
 use crate::tree;
 use anyhow::{Context, Result, bail, ensure};
@@ -35,10 +36,10 @@ const TESTS: [&str; 16] = [
 const UNITS: &str = "units";
 
 /// The programs on the disk.
-const PROGRAMS: [&str; 4] = ["kantctld", "kantd", "kantctl", "libnvml_standin.so"];
+const PROGRAMS: [&str; 5] = ["kantctld", "kantd", "kantctl", "kant-sim", "libnvml_standin.so"];
 
 /// The folders of this repository that the guest's script reads.
-const FOLDERS: [&str; 4] = ["systemd", "tests/systemd", "tests/vm", "tests/nvml-standin/machines"];
+const FOLDERS: [&str; 3] = ["tests/systemd", "tests/vm", "tests/nvml-standin/machines"];
 
 /// The size of the disk, with space for the output of the tests.
 const DISK_BYTES: u64 = 1 << 30;
@@ -94,6 +95,10 @@ impl GuestDisk {
         }
         for name in PROGRAMS {
             strip(&self.built.join(name), &given.join("bin").join(name))?;
+        }
+        if self.units {
+            let out = given.join("packages");
+            dist::build(&given.join("bin"), env!("CARGO_PKG_VERSION"), Compression::None, &out)?;
         }
         strip(&self.test_program, &given.join(TEST_PROGRAM))?;
         fs::write(given.join("modules"), self.modules.join("\n") + "\n")?;

@@ -33,8 +33,8 @@ Examples:
   kantctl admin backup /var/backups/kant-monday
 
 To add a controller, invite it here and run on its own host:
-`KANT_INVITATION=... kantctld join --to HOST:PORT`. To add nodes, invite them and run on each:
-`KANT_INVITATION=... kantd join --to HOST:PORT`. Operators only.";
+`KANT_INVITATION=... kantctld setup --to HOST:PORT`. To add nodes, invite them and run on each:
+`KANT_INVITATION=... kantd setup --to HOST:PORT`. Operators only.";
 
 const CONTROLLER_EXAMPLES: &str = "\
 Examples:
@@ -54,7 +54,7 @@ Examples:
   kantctl --json admin controller invite
 
 Run it on the host of the leader, over the leader's own socket. The invitation admits one
-controller, once: treat it like a password. Pass it to `kantctld join` or `kantctld rebuild`.";
+controller, once: treat it like a password. Pass it to `kantctld setup`, `join` or `rebuild`.";
 
 const PROMOTE_EXAMPLES: &str = "\
 Examples:
@@ -225,7 +225,7 @@ fn show_invitation(raw: Value, program: &str, place: &str, screen: &Screen) -> R
     let InviteAnswer { invitation, until, address } = &answer.typed;
     let to = if address.is_empty() { "HOST:PORT" } else { address };
     note(&format!("run this {place}, until {}:", local(*until, &screen.zone)));
-    screen.line(&format!("KANT_INVITATION={} {program} join --to {to}", invitation.0))?;
+    screen.line(&format!("KANT_INVITATION={} {program} setup --to {to}", invitation.0))?;
     Ok(OK)
 }
 

@@ -16,12 +16,21 @@ use clap::Subcommand;
 use common::id::{JobKey, Ordinal, Revision, RoleName, ServiceName};
 use common::service::ServiceEventKind;
 use common::wire::api::{
-    RollbackRequest, ScaleRequest, ServiceExplanation, ServiceList, ServiceView,
+    DeployRequest, RollbackRequest, ScaleRequest, ServiceExplanation, ServiceList, ServiceView,
 };
 use deploy::Deploy;
 use endpoints::Endpoints;
 use serde::Serialize;
 use serde_json::Value;
+
+/// The request for the text of a service file.
+///
+/// # Errors
+/// [`Failure`] when it is not the description of a service.
+#[doc(hidden)]
+pub fn read_text(text: &str) -> Result<DeployRequest, Failure> {
+    deploy_request::request(toml::from_str(text).map_err(anyhow::Error::from)?)
+}
 
 /// The lines of output that are shown of a replica that failed too often.
 const HELD_LINES: usize = 50;

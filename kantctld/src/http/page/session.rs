@@ -86,7 +86,8 @@ async fn user_name(program: &Program) -> String {
     entry.map_or_else(|| uid.to_string(), |user| user.name)
 }
 
-fn cookie(headers: &HeaderMap) -> Option<&str> {
+/// The secret in the session's cookie.
+pub fn cookie(headers: &HeaderMap) -> Option<&str> {
     let values = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut pairs = values.flat_map(|value| value.split(';')).filter_map(|one| one.split_once('='));
     pairs.find(|(name, _)| name.trim() == COOKIE_NAME).map(|(_, value)| value.trim())

@@ -32,8 +32,8 @@ Examples:
 
 Run it on the host of the leader, over the leader's own socket. The invitation admits each of the
 named nodes once; without names, one node whose name is new. Treat it like a password. Pass it to
-`kantd join` on the node. A node that is invited by name and joins again gets a new certificate, and
-its earlier ones are no longer valid.";
+`kantd setup` or `kantd join` on the node. A node that is invited by name and joins again gets a new
+certificate, and its earlier ones are no longer valid.";
 
 const LIST_EXAMPLES: &str = "\
 Examples:
