@@ -101,7 +101,9 @@ impl GuestDisk {
             dist::build(&given.join("bin"), env!("CARGO_PKG_VERSION"), Compression::None, &out)?;
         }
         strip(&self.test_program, &given.join(TEST_PROGRAM))?;
-        fs::write(given.join("modules"), self.modules.join("\n") + "\n")?;
+        // Without modules the file is empty: an empty line would name all of them.
+        let lines: String = self.modules.iter().map(|module| format!("{module}\n")).collect();
+        fs::write(given.join("modules"), lines)?;
         for folder in FOLDERS {
             let parent = given.join(folder).parent().map(Path::to_owned).unwrap_or_default();
             fs::create_dir_all(&parent)?;
