@@ -139,8 +139,8 @@ impl Entitlements {
     pub fn pass(&mut self, now: Time, sample: &mut Sample) {
         for at in 0..self.queues.len() {
             let smallest = self.queues[at].waiting.keys().next().copied();
-            let room = self.room_within_quota(at);
-            let waits = |most: u64| smallest.is_some_and(|gpus| gpus <= most && gpus <= room);
+            let smallest = smallest.filter(|gpus| *gpus <= self.room_within_quota(at));
+            let waits = |most: u64| smallest.is_some_and(|gpus| gpus <= most);
             let (any, one) = (waits(u64::MAX), waits(ONE_GPU));
             self.queues[at].any.is(now, any);
             self.queues[at].one.is(now, one);

@@ -57,6 +57,10 @@ pub fn divide(total: i64, k: f64, unit: i64, shares: &[Share]) -> (Vec<i64>, i64
 /// Divides the surplus among queues that already have their guaranteed part. Returns what is left.
 #[must_use]
 pub fn divide_surplus(surplus: i64, k: f64, unit: i64, shares: &[Share], given: &mut [i64]) -> i64 {
+    let wants_more = |(share, given): (&Share, &i64)| share.wants() > *given;
+    if surplus <= 0 || !shares.iter().zip(&*given).any(wants_more) {
+        return surplus;
+    }
     let mut levels: Vec<i64> = shares.iter().map(|share| share.priority).collect();
     levels.sort_unstable_by(|a, b| b.cmp(a));
     levels.dedup();

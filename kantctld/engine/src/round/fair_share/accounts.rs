@@ -8,7 +8,7 @@
 use super::asks::Asks;
 use crate::model::decision::Decision;
 use crate::model::job::WaitingJob;
-use crate::model::shape_cache::ShapeIndex;
+use crate::model::shape_cache::{RoomIndex, ShapeIndex};
 use crate::model::shares::Amount;
 use crate::model::shares::held;
 use crate::model::shares::priority;
@@ -27,7 +27,7 @@ pub(crate) struct Accounts {
     pub tree: Tree,
     /// The capacity of the nodes that are up.
     pub total: Amount,
-    asks: BTreeMap<ShapeIndex, Asks>,
+    asks: BTreeMap<RoomIndex, Asks>,
     classes: BTreeMap<ClassId, ClassFacts>,
 }
 
@@ -79,7 +79,7 @@ impl Accounts {
     /// What jobs of this shape count for.
     pub fn asks(&mut self, state: &RoundState<'_>, shape: ShapeIndex) -> Asks {
         let of = || Asks::of(&state.snapshot.cluster, state.shapes.get(shape));
-        *self.asks.entry(shape).or_insert_with(of)
+        *self.asks.entry(state.shapes.room_of(shape)).or_insert_with(of)
     }
 
     /// What the jobs of a class have in common, of which this is one. `None`: their queue is gone.
@@ -92,10 +92,11 @@ impl Accounts {
         if let Some(known) = self.classes.get(&class) {
             return Some(*known);
         }
-        let queue = state.queues.get(&job.queue)?;
+        let at = self.find(&job.queue)?;
+        let queue = state.snapshot.policy.queues.get(at.0)?;
         let shape = state.shape_for(queue, job);
         let facts = ClassFacts {
-            queue: self.find(&job.queue)?,
+            queue: at,
             reclaims: queue.preemption.reclaim,
             preempts: queue.preemption.by_priority,
             shape,

@@ -1,6 +1,5 @@
 //! Which waiting jobs have a claim on what others hold, as queues stand now.
 
-use super::accounts::ClassFacts;
 use super::candidates::Claim;
 use super::gang::Gang;
 use super::line::Turn;
@@ -49,9 +48,7 @@ impl<'a> FairRound<'a> {
 
     /// The claim of a job that waits alone.
     fn claim_of(&self, turn: &Turn<'a>, why: PreemptReason) -> Option<Claim> {
-        let ClassFacts { asks, is_preemptible, priority, .. } = turn.facts;
-        let claimant = Claimant { queue: turn.queue, asks: asks.least, is_preemptible };
-        self.may_claim(claimant, priority, why)
+        self.may_claim(turn.claimant(), turn.facts.priority, why)
     }
 
     fn may_claim(&self, claimant: Claimant, priority: i64, why: PreemptReason) -> Option<Claim> {

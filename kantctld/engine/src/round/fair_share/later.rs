@@ -10,6 +10,7 @@
 //! and waits; job 4 asks for 4 for half an hour, and starts on the second.
 
 use super::gang::Gang;
+use super::line::Turn;
 use super::place::Lacking;
 use super::round::FairRound;
 use crate::model::shares::tree::QueueAt;
@@ -23,7 +24,7 @@ impl<'a> FairRound<'a> {
         let due = self.queues_due();
         let mut firsts: BTreeMap<QueueAt, Lacking<'a>> = BTreeMap::new();
         let alone = |one: &&Lacking<'a>| one.turn.job.together.is_none();
-        for one in self.lacking.values().filter(|one| self.lacks_room(one)).filter(alone) {
+        for one in self.lacking.values().filter(alone).filter(|one| self.lacks_room(one)) {
             let job = one.turn.job;
             let first = firsts.entry(one.turn.queue).or_insert(*one);
             if (one.turn.place, job.key) < (first.turn.place, first.turn.job.key) {
@@ -50,15 +51,19 @@ impl<'a> FairRound<'a> {
 
     /// The queues with a job that waits for room within their fair share.
     pub fn queues_due(&mut self) -> BTreeSet<QueueAt> {
-        let lacking: Vec<Lacking<'a>> =
-            self.lacking.values().filter(|one| self.lacks_room(one)).copied().collect();
-        let mut due = BTreeSet::new();
-        for one in lacking {
-            let Some(gang) = Gang::of_turn(&mut self.state, &mut self.accounts, &one.turn) else {
-                continue;
-            };
-            let Gang { asks, is_preemptible, .. } = gang;
-            let queue = one.turn.queue;
+        let (alone, together): (Vec<&Lacking<'a>>, Vec<&Lacking<'a>>) =
+            self.lacking.values().partition(|one| one.turn.job.together.is_none());
+        let is_due = |one: &&Lacking<'a>| {
+            may_try(&self.accounts.tree, &one.turn.claimant()) && self.lacks_room(one)
+        };
+        let mut due: BTreeSet<QueueAt> =
+            alone.into_iter().filter(is_due).map(|one| one.turn.queue).collect();
+        let together: Vec<Turn<'a>> =
+            together.into_iter().filter(|one| self.lacks_room(one)).map(|one| one.turn).collect();
+        for turn in together {
+            let gang = Gang::of_turn(&mut self.state, &mut self.accounts, &turn);
+            let Some(Gang { asks, is_preemptible, .. }) = gang else { continue };
+            let queue = turn.queue;
             if may_try(&self.accounts.tree, &Claimant { queue, asks, is_preemptible }) {
                 due.insert(queue);
             }

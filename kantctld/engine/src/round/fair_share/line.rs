@@ -13,6 +13,7 @@ use crate::model::shares::Amount;
 use crate::model::shares::tree::QueueAt;
 use crate::model::wait_queue::ClassId;
 use crate::policy::sharing::order::Rank;
+use crate::policy::sharing::taking::Claimant;
 use crate::round::planner::RoundState;
 use common::id::JobKey;
 use common::time::Time;
@@ -52,6 +53,14 @@ pub(super) struct Turn<'a> {
     pub place: (Reverse<i64>, Time),
 }
 
+impl Turn<'_> {
+    /// What a job that waits alone claims.
+    pub fn claimant(&self) -> Claimant {
+        let ClassFacts { asks, is_preemptible, .. } = self.facts;
+        Claimant { queue: self.queue, asks: asks.least, is_preemptible }
+    }
+}
+
 /// A job that stands for its class, and what its queue would ask for with it.
 struct First<'a> {
     turn: Turn<'a>,
@@ -68,8 +77,12 @@ impl First<'_> {
 
 pub(super) struct Line<'a> {
     pub ranks: Ranks,
-    /// The jobs of each queue that are in line: the first of each class, and jobs that could grow.
-    jobs: BTreeMap<(QueueAt, Option<Place>), First<'a>>,
+    /// The jobs that are or were in line: the first of each class, and jobs that could grow.
+    firsts: Vec<First<'a>>,
+    /// For each queue, those of its own jobs that are in line.
+    jobs: Vec<BTreeMap<Place, usize>>,
+    /// No queue before this one has a job of its own in line.
+    first_queue: usize,
     /// What is asked for by the best job below each queue.
     next: Vec<Option<Amount>>,
     /// The place of the first job of each class.
@@ -98,7 +111,9 @@ impl<'a> Line<'a> {
         let queues = accounts.tree.terms.len();
         let mut line = Self {
             ranks: Ranks::none(&accounts.tree),
-            jobs: BTreeMap::new(),
+            firsts: Vec::new(),
+            jobs: vec![BTreeMap::new(); queues],
+            first_queue: 0,
             next: vec![None; queues],
             heads: BTreeMap::new(),
             behind: BTreeMap::new(),
@@ -150,11 +165,15 @@ impl<'a> Line<'a> {
         } else if !self.full.contains(&room) {
             *self.open.entry(room).or_default() += 1;
         }
-        self.jobs.insert((turn.queue, Some(place)), first);
+        let queue = turn.queue.0;
+        self.first_queue = self.first_queue.min(queue);
+        self.jobs[queue].insert(place, self.firsts.len());
+        self.firsts.push(first);
     }
 
     /// Counts a job that left the line.
-    fn has_left(&mut self, first: &First<'a>) {
+    fn has_left(&mut self, at: usize) {
+        let first = &self.firsts[at];
         if first.is_other() {
             self.others -= 1;
         } else if let Some(count) = self.open.get_mut(&first.room) {
@@ -183,7 +202,7 @@ impl<'a> Line<'a> {
 
     /// Whether a job of this class is in line.
     pub fn has(&self, class: ClassId, queue: QueueAt) -> bool {
-        self.heads.get(&class).is_some_and(|head| self.jobs.contains_key(&(queue, Some(*head))))
+        self.heads.get(&class).is_some_and(|head| self.jobs[queue.0].contains_key(head))
     }
 
     /// Puts a job that has started in line for more tasks. `standing`: what it has by now.
@@ -200,14 +219,10 @@ impl<'a> Line<'a> {
 
     /// Takes the next job out of the line; the next job of its class takes its place.
     pub fn pop(&mut self, state: &RoundState<'a>, accounts: &Accounts) -> Option<Turn<'a>> {
-        let first = if self.is_unordered {
-            self.jobs.pop_first()?.1
-        } else {
-            let (at, _) = self.first_of(self.next_queue()?)?;
-            self.jobs.remove(&at)?
-        };
-        self.has_left(&first);
-        let turn = first.turn;
+        let queue = if self.is_unordered { self.any_queue()? } else { self.next_queue()?.0 };
+        let (_, at) = self.jobs[queue].pop_first()?;
+        self.has_left(at);
+        let turn = self.firsts[at].turn;
         if turn.standing == Standing::Waits
             && let Some(job) = self.behind.get_mut(&turn.class).and_then(Iterator::next)
         {
@@ -215,6 +230,13 @@ impl<'a> Line<'a> {
         }
         self.has_changed(accounts, turn.queue);
         Some(turn)
+    }
+
+    /// The first queue with a job of its own in line.
+    fn any_queue(&mut self) -> Option<usize> {
+        let more = self.jobs.get(self.first_queue..)?.iter().position(|jobs| !jobs.is_empty());
+        self.first_queue += more?;
+        Some(self.first_queue)
     }
 
     /// The queue whose turn is next.
@@ -229,19 +251,18 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// The first job in line of a queue itself.
-    fn first_of(&self, queue: QueueAt) -> Option<((QueueAt, Option<Place>), Amount)> {
-        let (at, first) = self.jobs.range((queue, None)..).next()?;
-        (at.0 == queue).then_some((*at, first.asks))
+    /// What the first job in line of a queue itself asks for.
+    fn first_of(&self, queue: QueueAt) -> Option<Amount> {
+        self.jobs[queue.0].first_key_value().map(|(_, at)| self.firsts[*at].asks)
     }
 
     /// Takes the rest of a class out of the line.
     pub fn drop_class(&mut self, accounts: &Accounts, turn: &Turn<'a>) {
         self.behind.remove(&turn.class);
         let head = self.heads.remove(&turn.class);
-        let next = head.and_then(|head| self.jobs.remove(&(turn.queue, Some(head))));
+        let next = head.and_then(|head| self.jobs[turn.queue.0].remove(&head));
         if let Some(next) = next {
-            self.has_left(&next);
+            self.has_left(next);
             self.has_changed(accounts, turn.queue);
         }
     }
@@ -256,7 +277,7 @@ impl<'a> Line<'a> {
     /// Ranks one queue again, after those below it.
     fn rank(&mut self, accounts: &Accounts, at: QueueAt) {
         let tree = &accounts.tree;
-        let own = self.first_of(at).map(|(_, asks)| asks);
+        let own = self.first_of(at);
         let below = || self.ranks.below(Some(at)).first().and_then(|(_, at)| self.next[at.0]);
         let next = own.or_else(below);
         self.next[at.0] = next;

@@ -127,8 +127,8 @@ pub(crate) struct RoundState<'a> {
     priced: BTreeMap<JobKey, Claim>,
     /// The usage accounting as if nothing ran, computed on demand.
     empty: Option<UsageAccounting>,
-    /// For shapes without room: why none of their jobs could ever have room.
-    never: BTreeMap<ShapeIndex, Option<WaitReason>>,
+    /// For rooms that are full: why none of their jobs could ever have room.
+    never: BTreeMap<RoomIndex, Option<WaitReason>>,
     /// The nodes that certain shadows count on, and when that was computed.
     avoid: Option<Avoided>,
 }
@@ -192,14 +192,15 @@ impl<'a> RoundState<'a> {
     /// Why no job of this shape could ever start. `None`: one could.
     pub fn never_fits(&mut self, shape: ShapeIndex) -> Option<WaitReason> {
         let cluster = &self.snapshot.cluster;
-        if let Some(known) = self.never.get(&shape) {
+        let room = self.shapes.room_of(shape);
+        if let Some(known) = self.never.get(&room) {
             return known.clone();
         }
         let of = self.shapes.get(shape);
         let never = crate::place::idle_fit::could_fit(cluster, of, &of.sizes(cluster))
             .and_then(|()| crate::place::idle_fit::could_be_near(cluster, of))
             .err();
-        self.never.insert(shape, never.clone());
+        self.never.insert(room, never.clone());
         never
     }
 
