@@ -38,7 +38,8 @@ pub struct Holdings {
 pub struct Held {
     pub cpus: CpuSet,
     pub memory: Bytes,
-    pub gpus: BTreeSet<GpuIndex>,
+    /// In ascending order.
+    pub gpus: Vec<GpuIndex>,
     /// The part of each GPU; `None` if the GPUs are held whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_milli: Option<GpuMilli>,
@@ -172,7 +173,8 @@ impl Ledger {
 
     /// Records a share that was checked.
     pub(crate) fn take(&mut self, id: AttemptId, share: &Share, exclusive: bool) {
-        let gpus = share.gpus.iter().copied().collect();
+        let mut gpus = share.gpus.clone();
+        gpus.sort_unstable();
         let (cpus, memory, gpu_milli) = (share.cpus.clone(), share.memory, share.gpu_milli);
         let held = Held { cpus, memory, gpus, gpu_milli, exclusive };
         let holdings = self.nodes.entry(share.node.clone()).or_default();
@@ -183,11 +185,11 @@ impl Ledger {
     /// Frees all that an attempt holds on a node.
     pub(crate) fn free(&mut self, id: AttemptId, node: &NodeName) {
         let Some(holdings) = self.nodes.get_mut(node) else { return };
-        holdings.holders.remove(&id);
+        let held = holdings.holders.remove(&id);
         if holdings.holders.is_empty() {
             self.nodes.remove(node);
-        } else {
-            holdings.sum();
+        } else if let Some(held) = held {
+            holdings.subtract(&held);
         }
     }
 }
@@ -232,12 +234,21 @@ impl Holdings {
         self.holders.values().any(|held| held.exclusive)
     }
 
-    /// Sums what all of them hold.
-    fn sum(&mut self) {
-        let holders = std::mem::take(&mut self.holders);
-        *self = Self::default();
-        holders.values().for_each(|held| self.add(held));
-        self.holders = holders;
+    /// Takes from the sums what one of them held. No two hold the same CPU, or the same part of a
+    /// GPU.
+    fn subtract(&mut self, held: &Held) {
+        self.cpus.remove_all(&held.cpus);
+        self.memory -= held.memory;
+        for gpu in &held.gpus {
+            if let (Some(part), Some(sum)) = (held.gpu_milli, self.parts.get_mut(gpu)) {
+                *sum -= part;
+                if *sum > GpuMilli::ZERO {
+                    continue;
+                }
+                self.parts.remove(gpu);
+            }
+            self.gpus.remove(gpu);
+        }
     }
 
     /// Adds what one of them holds to the sums.

@@ -17,8 +17,9 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ShapeIndex(usize);
 
-/// What distinguishes shapes: queue, request, whether it is a service, and the reservation.
-type Asks<'a> = (&'a QueueName, &'a Request, bool, Option<&'a ReservationName>);
+/// What distinguishes shapes: the queue, as a place in the policy, since names take long to compare;
+/// request, whether it is a service, and the reservation.
+type Asks<'a> = (*const Queue, &'a Request, bool, Option<&'a ReservationName>);
 
 /// Shapes that need the same room: either jobs of each of them have a place, or none has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,7 +64,8 @@ impl<'a> ShapeCache<'a> {
         job: &'a WaitingJob,
     ) -> ShapeIndex {
         let request: &'a Request = &job.request;
-        let asks = (&job.queue, request, job.service, job.reservation.as_ref());
+        let place = std::ptr::from_ref(queue);
+        let asks = (place, request, job.service, job.reservation.as_ref());
         if let Some(known) = self.by_request.get(&asks) {
             return *known;
         }

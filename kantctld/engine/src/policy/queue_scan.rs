@@ -64,7 +64,7 @@ impl<'a> QueueScan<'a> {
         let mut scan = Self {
             wait_queue: &snapshot.wait_queue,
             ranker: Ranker::new((policy, queues), &snapshot.usage, &snapshot.capacity, at),
-            cursors: Vec::new(),
+            cursors: Vec::with_capacity(snapshot.wait_queue.kinds_len()),
             heap: BinaryHeap::new(),
             by_length: BTreeSet::new(),
             short: BinaryHeap::new(),
@@ -72,7 +72,7 @@ impl<'a> QueueScan<'a> {
             done: Vec::new(),
             has_new_done: false,
         };
-        let mut ranks = Vec::new();
+        let mut ranks = Vec::with_capacity(snapshot.wait_queue.kinds_len());
         for (id, kind) in snapshot.wait_queue.kinds() {
             let mut cursor = Cursor::new(id, kind, queues.get(kind.key().queue()));
             ranks.extend(cursor.rank().map(|rank| Reverse((rank, scan.cursors.len()))));

@@ -187,7 +187,9 @@ impl Entitlements {
         while let Some((total, queues)) = open.pop() {
             self.divide(total, &queues, &mut fair_shares);
             open.extend(queues.into_iter().filter_map(|at| {
-                let children = self.queues[at].children.clone();
+                // Where no job asks for anything, the shares of all descendants are zero.
+                let queue_use = Some(&self.queues[at]).filter(|queue_use| queue_use.asked > 0)?;
+                let children = queue_use.children.clone();
                 (!children.is_empty()).then_some((fair_shares[at], children))
             }));
         }

@@ -64,7 +64,8 @@ pub(super) fn check_ledger(state: &State, wrong: &mut Vec<String>) {
                 wrong.push(format!("{id} holds something on {node} and does not live there"));
                 continue;
             };
-            let gpus: BTreeSet<GpuIndex> = share.gpus.iter().copied().collect();
+            let mut gpus = share.gpus.clone();
+            gpus.sort_unstable();
             let gpus_same = held.gpus == gpus && held.gpu_milli == share.gpu_milli;
             let same = held.cpus == share.cpus && held.memory == share.memory && gpus_same;
             if !same || held.exclusive != *exclusive {

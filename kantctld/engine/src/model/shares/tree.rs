@@ -156,14 +156,15 @@ impl Tree {
 
     /// Computes all fair shares of this total. `k`: how strongly past use counts.
     pub fn share_out(&mut self, total: &Amount, k: f64) {
+        let (below, tops) = (self.below.clone(), self.tops.clone());
+        let (mut open, mut shares) = (Vec::new(), Vec::new());
         for resource in Resource::ALL {
-            let mut open = vec![(None, total.of(resource))];
-            while let Some((above, total)) = open.pop() {
-                let family = self.below(above).to_vec();
-                let shares: Vec<Share> =
-                    family.iter().map(|at| self.share(*at, resource)).collect();
+            open.push((&*tops, total.of(resource)));
+            while let Some((family, total)) = open.pop() {
+                shares.clear();
+                shares.extend(family.iter().map(|at| self.share(*at, resource)));
                 let (given, _) = divide(total, k, resource.unit(), &shares);
-                for (at, given) in family.into_iter().zip(given) {
+                for (at, given) in family.iter().zip(given) {
                     let account = &mut self.accounts[at.0];
                     // Where no job asks now and none did before, the shares of all descendants stay
                     // zero.
@@ -171,8 +172,8 @@ impl Tree {
                         .into_iter()
                         .all(|amount| amount.of(resource) == 0);
                     account.fair.set(resource, given);
-                    if !is_idle && !self.below[at.0].is_empty() {
-                        open.push((Some(at), given));
+                    if !is_idle && !below[at.0].is_empty() {
+                        open.push((&below[at.0], given));
                     }
                 }
             }

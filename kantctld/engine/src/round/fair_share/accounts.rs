@@ -27,6 +27,8 @@ pub(crate) struct Accounts {
     pub tree: Tree,
     /// The capacity of the nodes that are up.
     pub total: Amount,
+    /// The queue of each row of the running jobs, in the same order. `None`: it is gone.
+    pub row_queues: Vec<Option<QueueAt>>,
     asks: BTreeMap<RoomIndex, Asks>,
     classes: BTreeMap<ClassId, ClassFacts>,
 }
@@ -58,7 +60,8 @@ impl Accounts {
         });
         let total = capacity.fold(Amount::default(), |sum, one| sum.plus(&one));
         let (asks, classes) = (BTreeMap::new(), BTreeMap::new());
-        let mut accounts = Self { tree: snapshot.queues.clone(), total, asks, classes };
+        let tree = snapshot.queues.clone();
+        let mut accounts = Self { tree, total, row_queues: Vec::new(), asks, classes };
         accounts.add_running(state);
         accounts.add_started(state);
         accounts.add_waiting(state);
@@ -125,7 +128,9 @@ impl Accounts {
     fn add_running(&mut self, state: &mut RoundState<'_>) {
         let snapshot = state.snapshot;
         for (queue, row) in snapshot.running_index.rows() {
-            let Some(at) = self.find(queue) else { continue };
+            let at = self.find(queue);
+            self.row_queues.push(at);
+            let Some(at) = at else { continue };
             self.tree.charge(at, &row.held.minus(&row.firm), false, true);
             self.tree.charge(at, &row.firm, true, true);
             self.tree.ask(at, &row.held);

@@ -73,10 +73,9 @@ impl<'a> Candidates<'a> {
         let tree = &accounts.tree;
         let own = claim.claimant.queue;
         let mut cursors = BTreeMap::new();
-        for (name, row) in state.snapshot.running_index.rows() {
-            let Some(at) = tree.find(name.as_str()).filter(|_| row.yielding_count() > 0) else {
-                continue;
-            };
+        let rows = state.snapshot.running_index.rows().values();
+        for (row, at) in rows.zip(&accounts.row_queues) {
+            let Some(at) = at.filter(|_| row.yielding_count() > 0) else { continue };
             let may = match claim.why {
                 PreemptReason::Priority => at == own,
                 PreemptReason::Reclaim => at != own && may_lose(tree, &claim.claimant, at),

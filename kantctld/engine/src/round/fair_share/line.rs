@@ -123,7 +123,6 @@ impl<'a> Line<'a> {
             others: 0,
             is_unordered: false,
         };
-        let mut ranked = BTreeSet::new();
         for (id, class) in state.snapshot.wait_queue.classes().filter(|(id, _)| may(*id)) {
             let mut jobs = class.jobs();
             let Some(first) = jobs.next() else { continue };
@@ -135,10 +134,18 @@ impl<'a> Line<'a> {
             let place = (Reverse(0), Time(0));
             let standing = Standing::Waits;
             line.put(state, Turn { job: first, queue, class: id, facts, standing, place });
-            let path = accounts.tree.path(queue);
-            ranked.extend(path.iter().zip(1..).map(|(at, above)| (path.len() - above, *at)));
         }
         // Each queue once, after those below it.
+        let tree = &accounts.tree;
+        let mut ranked: Vec<(usize, QueueAt)> = Vec::new();
+        let mut is_ranked = vec![false; queues];
+        for own in (0..queues).map(QueueAt).filter(|at| !line.jobs[at.0].is_empty()) {
+            let path = tree.path(own);
+            let new = path.iter().zip(1..).take_while(|(at, _)| !is_ranked[at.0]);
+            ranked.extend(new.map(|(at, above)| (path.len() - above, *at)));
+            path.iter().for_each(|at| is_ranked[at.0] = true);
+        }
+        ranked.sort_unstable();
         ranked.into_iter().rev().for_each(|(_, queue)| line.rank(accounts, queue));
         line
     }
