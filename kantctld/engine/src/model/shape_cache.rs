@@ -17,8 +17,8 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ShapeIndex(usize);
 
-/// What distinguishes shapes: the queue, as a place in the policy, since names take long to compare;
-/// request, whether it is a service, and the reservation.
+/// What distinguishes shapes: queue, request, whether it is a service, and the reservation. Queues
+/// are compared by their place in the policy, which is faster than by name.
 type Asks<'a> = (*const Queue, &'a Request, bool, Option<&'a ReservationName>);
 
 /// Shapes that need the same room: either jobs of each of them have a place, or none has.

@@ -93,7 +93,8 @@ impl Through {
         let allocation = element.run.as_ref().ok_or_else(wrong)?.allocation.clone();
         let nodes: Vec<NodeName> =
             allocation.shares().iter().map(|share| share.node.clone()).collect();
-        let mut events = Vec::new();
+        // One event for each share, and a few of the job.
+        let mut events = Vec::with_capacity(nodes.len() + 2);
         for node in nodes {
             let steps = vec![StepStatus { id, phase: phase.clone() }];
             events.extend(self.apply(Command::ReportSteps { node, steps }, now)?);

@@ -49,9 +49,16 @@ pub(super) struct Rule {
     pub isolated: bool,
     pub owed: Bounds,
     at_most: Bounds,
+    /// Whether this queue or an ancestor has a hard bound.
+    is_bound: bool,
 }
 
 impl Rule {
+    fn has_hard_bound(&self) -> bool {
+        let names_any = |bounds: &Bounds| bounds.iter().any(Option::is_some);
+        names_any(&self.at_most) || self.isolated && names_any(&self.owed)
+    }
+
     fn is_isolated_in(&self, column: Column) -> bool {
         self.isolated && self.owed[column.0].is_some()
     }
@@ -92,11 +99,17 @@ impl QuotaUsage {
                 isolated: quota.is_some_and(|quota| quota.mode == QuotaMode::Isolated),
                 owed: columns.bounds(quota.map_or(&none, |quota| &quota.amounts)),
                 at_most: columns.bounds(quota.map_or(&none, |quota| &quota.at_most)),
+                is_bound: false,
             }
         };
+        let mut rules: Vec<Rule> = tree.indices().map(rule).collect();
+        for queue in tree.indices() {
+            let is_bound = tree.path(queue).iter().any(|at| rules[at.0].has_hard_bound());
+            rules[queue.0].is_bound = is_bound;
+        }
         let nothing = vec![0; columns.count()];
         let mut usage = Self {
-            rules: Arc::new(tree.indices().map(rule).collect()),
+            rules: Arc::new(rules),
             jobs: vec![0; tree.len()],
             used: Rows::zero(tree.len(), columns.count()),
             capacity: columns.capacity(capacity),
@@ -174,13 +187,15 @@ impl QuotaUsage {
         let path = claim.who.queue.map(|queue| tree.path(queue)).unwrap_or_default();
         let Some(leaf) = path.first() else { return Ok(QuotaStatus::WithinQuota) };
         let mut quota_status = QuotaStatus::WithinQuota;
+        let is_bound = self.rules[leaf.0].is_bound;
         for (column, asked) in amounts(claim) {
             let refusal = |queue: QueueIndex, bound, limit| {
                 let used = self.used[queue.0][column.0];
                 let counted = columns.counted(column, limit, used, asked);
                 Err(WaitReason::QuotaExceeded { queue: tree.name(queue).clone(), bound, counted })
             };
-            if let Some((queue, bound, limit)) = self.hard_bound(path, column, asked) {
+            let exceeded = is_bound.then(|| self.hard_bound(path, column, asked)).flatten();
+            if let Some((queue, bound, limit)) = exceeded {
                 return refusal(queue, bound, limit);
             }
             let view = self.view(path, column, asked);

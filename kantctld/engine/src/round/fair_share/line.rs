@@ -212,6 +212,11 @@ impl<'a> Line<'a> {
         self.heads.get(&class).is_some_and(|head| self.jobs[queue.0].contains_key(head))
     }
 
+    /// Whether the class has only one job.
+    pub fn is_alone(&self, class: ClassId) -> bool {
+        !self.behind.contains_key(&class)
+    }
+
     /// Puts a job that has started in line for more tasks. `standing`: what it has by now.
     pub fn grows(
         &mut self,

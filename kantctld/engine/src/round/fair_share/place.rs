@@ -182,8 +182,12 @@ impl<'a> FairRound<'a> {
             }
             return;
         }
-        let class = self.state.snapshot.wait_queue.class(turn.class);
-        let limit = class.map(crate::model::wait_queue::Class::limit_min);
+        let limit = if line.is_alone(turn.class) {
+            turn.job.time_limit
+        } else {
+            let class = self.state.snapshot.wait_queue.class(turn.class);
+            class.map(crate::model::wait_queue::Class::limit_min)
+        };
         let ends = self.state.ends_by(limit.filter(|limit| *limit < crate::model::job::UNLIMITED));
         if excess.is_some() || self.state.shapes.get(shape).cannot_fit(ends) {
             self.dropped.insert(turn.class);
