@@ -10,6 +10,7 @@ pub mod counts;
 pub mod cpuset;
 pub mod hex;
 pub mod id;
+pub mod rules_level;
 pub mod serde_skip;
 pub mod sync;
 pub mod task_prolog;

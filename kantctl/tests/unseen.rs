@@ -39,6 +39,7 @@ fn is_answer(what: &str, value: &Value) -> bool {
         ["tokens"] if what.starts_with("POST") => reads_as::<api::TokenAnswer>(value),
         ["audit"] => reads_as::<api::AuditList>(value),
         ["invitations", ..] => reads_as::<api::InvitationList>(value),
+        ["upgrade"] => reads_as::<api::UpgradeView>(value),
         ["cluster-key", ..] => reads_as::<api::ClusterKeyView>(value),
         ["enrolments", "invite"] => reads_as::<api::InviteAnswer>(value),
         ["enrolments", ..] => reads_as::<api::EnrolmentList>(value),

@@ -40,6 +40,7 @@ mod token_check;
 mod tokens;
 mod trial;
 mod update;
+mod upgrade;
 mod watch;
 mod what_if;
 
@@ -124,6 +125,7 @@ fn leader_routes() -> Router<Arc<Core>> {
         .route("/v1/nodes/{name}/resume", post(nodes::resume))
         .route("/v1/enrolments", get(enrolments::list))
         .route("/v1/cluster-key", get(cluster_key::show))
+        .route("/v1/upgrade", get(upgrade::show))
         .route("/v1/invitations", get(invitations::list))
         .route("/v1/invitations/{id}/withdraw", post(invitations::withdraw))
         .route("/v1/enrolments/{name}/revoke", post(enrolments::revoke))

@@ -68,6 +68,7 @@ pub fn open_log(
         bootstrap,
         snapshot_every: config.snapshot_every_entries,
         snapshot_bytes_min: replica::SNAPSHOT_BYTES_MIN,
+        compare_every: replica::COMPARE_EVERY,
         seed: fastrand::u64(..),
         options: Options { salt: fastrand::u64(..), ..Options::default() },
     };
@@ -79,7 +80,9 @@ pub fn open_log(
     tracing::info!("controller {id} of cluster {cluster}");
     let local = LocalController { cluster, id, address: advertised(config).to_owned() };
     let (addresses, unfinished_join) = (AddressBook::default(), Mutex::default());
-    let peers = Arc::new(Peers { local, log, links, addresses, identity, clock, unfinished_join });
+    let levels = Mutex::default();
+    let peers = Peers { local, log, links, addresses, identity, clock, unfinished_join, levels };
+    let peers = Arc::new(peers);
     Ok(OpenedLog { peers, thread })
 }
 

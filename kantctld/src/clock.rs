@@ -79,7 +79,7 @@ pub fn wall_clock() -> Time {
 
 /// The host's uptime including suspend. `Instant` leaves suspend out, and the wall clock would then
 /// seem to leap.
-fn uptime() -> Span {
+pub fn uptime() -> Span {
     // This clock exists on every kernel since Linux 2.6.39.
     let up = clock_gettime(ClockId::CLOCK_BOOTTIME)
         .map_or(0, |up| i128::from(up.tv_sec()) * 1000 + i128::from(up.tv_nsec()) / 1_000_000);

@@ -12,6 +12,7 @@ use crate::cluster_keys::KeyStore;
 use crate::event_feed::EventFeed;
 use crate::history::History;
 use crate::mail::MailQueue;
+use crate::peers::Peers;
 use crate::raft::{LogHandle, ProposeError, Status};
 use crate::round_stats::RoundStats;
 use crate::scheduler_cache::SchedulerCache;
@@ -20,14 +21,14 @@ use crate::shared_state::SharedState;
 use crate::state_machine::StateMachine;
 use crate::token_uses::TokenUses;
 pub use command_error::CommandError;
-use common::id::{ControllerId, IdError, JobKey, LogIndex, Uid};
+use common::id::{IdError, JobKey, LogIndex, Uid};
 use common::sync::{Mutex, RwLock};
 use common::time::Time;
 use common::wire::node::RouteOrder;
 use lead::Parts;
 use lead::services::{Autoscaler, Readiness};
 use net::{Revocations, User};
-pub use parts::{Recorders, Trust};
+pub use parts::{LeaderHint, Recorders, Trust};
 use query::view::Waits;
 use state::{Actor, Command, Event, Target};
 use std::collections::BTreeSet;
@@ -35,18 +36,11 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::{Notify, watch};
 
-/// The current leader, as far as this controller knows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeaderHint {
-    pub id: ControllerId,
-    /// `host:port`.
-    pub address: String,
-}
-
 /// The shared parts.
 pub struct Core {
     pub state: SharedState,
     pub log: LogHandle<StateMachine>,
+    pub peers: Arc<Peers<StateMachine>>,
     pub sessions: SessionRegistry,
     pub wake: Notify,
     /// Held by a round until its decisions are enacted, and by changes to what a round reads that
@@ -121,7 +115,7 @@ impl Core {
 
     pub fn new(
         state: SharedState,
-        log: LogHandle<StateMachine>,
+        peers: Arc<Peers<StateMachine>>,
         applied: watch::Receiver<LogIndex>,
         leading: watch::Receiver<bool>,
         trust: Trust,
@@ -135,8 +129,9 @@ impl Core {
         let is_trusted = Arc::new(move |uid| trusted.read().is_operator(Uid(uid)));
         Arc::new(Self {
             state,
-            standing: log.status(),
-            log,
+            standing: peers.log.status(),
+            log: peers.log.clone(),
+            peers,
             sessions: SessionRegistry::default(),
             wake: Notify::new(),
             between_rounds: tokio::sync::Mutex::new(()),

@@ -4,6 +4,7 @@
 mod cluster_key;
 mod effects;
 mod notifications;
+mod rules_level;
 mod scheduler;
 pub(crate) mod services;
 mod term;

@@ -69,6 +69,12 @@ pub enum MembershipError {
          sets this log aside"
     )]
     LogLost { path: String },
+    #[error(
+        "the state of this controller differs from that of the others, so it must not vote: its \
+         memory or disk may be faulty. `kantctld rebuild --to HOST:PORT` makes it a new member \
+         with a state from the others, and sets the log in {path} aside"
+    )]
+    StateDiffers { path: String },
     #[error("{path} belongs to no controller yet: run `kantctld join` first")]
     NothingToRebuild { path: String },
     #[error("kantctld is running on {path}: stop it first")]

@@ -24,6 +24,7 @@ pub use registry::maintain_connections;
 use crate::clock::SteadyClock;
 use crate::raft::{LogHandle, ThreadMachine};
 use common::sync::Mutex;
+use lead::ReportedLevels;
 use net::{Identity, Keepalive};
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,6 +44,8 @@ pub struct Peers<M: ThreadMachine> {
     /// The hash of an invitation that a join used up although its change of members did not
     /// complete: the same join may be repeated.
     pub unfinished_join: Mutex<Option<String>>,
+    /// The rules levels that the other controllers know.
+    pub levels: Mutex<ReportedLevels>,
 }
 
 /// Half-open connections must be noticed within about the time of an election.

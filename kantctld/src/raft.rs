@@ -10,10 +10,10 @@
 //! While the disk syncs one entry, proposals queue up, and together they become the next entry. A
 //! submission costs one fsync on an idle controller, and a share of one under load.
 
+mod background;
 mod disk_full;
 mod handle;
 mod message;
-mod snapshot_thread;
 mod status_publisher;
 mod thread;
 

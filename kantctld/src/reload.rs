@@ -10,6 +10,7 @@ use common::causes::with_causes;
 use common::config::ControllerConfig;
 use common::config::policy::{Capacity, open_access_warnings, warnings as policy_warnings};
 use common::policy::queue::Queue;
+use common::rules_level::RulesLevel;
 use common::wire::api::{QueueHeld, QueueList, ReloadAnswer};
 use query::view;
 use state::{Command, Settings, State};
@@ -121,6 +122,12 @@ impl Reloader {
         self.core.command(Command::Configure(own.clone())).await?;
         tracing::info!("new settings from the configuration file are in force");
         Ok(())
+    }
+
+    /// The level above which this controller does not raise the rules level.
+    pub async fn rules_level_max(&self) -> Option<RulesLevel> {
+        let limit = self.in_force.lock().await.file.config.rules_level_max;
+        (limit > 0).then_some(RulesLevel(limit))
     }
 
     async fn reload_as(&self, puts_in_force: bool) -> Result<ReloadAnswer, ReloadError> {

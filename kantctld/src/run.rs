@@ -112,19 +112,23 @@ pub async fn run(file: ConfigFile, nodes: NodeThreads) -> Result<(), RunError> {
     let (cluster, id) = (peers.local.cluster, peers.local.id);
     let (history, history_thread) =
         history::start(inbox, history_options(config, cluster, &state))?;
-    let log = peers.log.clone();
     let (audit, audit_thread) = audit::start(config)?;
     let recorders = Recorders { history, mail, audit };
     let trust = Trust { access, keys };
-    let core = Core::new(state, log, applied_seen, leading_seen, trust, clock, recorders);
+    let core = Core::new(state, peers.clone(), applied_seen, leading_seen, trust, clock, recorders);
     audit_note(&core, "kantctld", "start", AuditResult::Done);
 
     let membership = Membership { cluster, id, log: LogStage::Began };
     let mut log_end = tokio::task::spawn_blocking(move || match thread.join() {
         Ok(result) => {
-            if let Err(LogError::Lost(_)) = &result {
-                // A restart would vote again before the other members report the loss.
-                membership_file.note_lost(&membership)?;
+            // A restart would vote again before this is found again.
+            let unusable = match &result {
+                Err(LogError::Lost(_)) => Some(LogStage::Lost),
+                Err(LogError::Differs { .. }) => Some(LogStage::Differs),
+                _ => None,
+            };
+            if let Some(log) = unusable {
+                membership_file.write(&Membership { log, ..membership })?;
             }
             result.map_err(RunError::from)
         }

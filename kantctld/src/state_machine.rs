@@ -6,15 +6,14 @@ use crate::history::{Feed, HistoryRecords};
 use crate::mail::MailQueue;
 use crate::raft::Machine;
 use crate::shared_state::SharedState;
+use common::causes::with_causes;
 use common::id::LogIndex;
+use common::rules_level::{TooEarly, UnknownLevel};
 use lead::Notifier;
 use state::job::Record;
-use state::{Command, Event, Stamped, State};
+use state::{Command, Event, LEVELS, Stamped, State, entry};
 use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
-
-/// The format of an entry, in its first byte. Other formats are refused.
-pub const ENTRY_FORMAT: u8 = 1;
 
 /// The most elements that are dropped on the log's thread.
 const DROP_INLINE_MAX: usize = 100;
@@ -90,18 +89,30 @@ impl Machine for StateMachine {
             }
     }
 
+    fn check_command(&self, command: &Command) -> Result<(), TooEarly> {
+        entry::check_level(&self.state.read(), command)
+    }
+
+    fn check_entry(&self, entry: &[u8]) -> Result<(), UnknownLevel> {
+        LEVELS.check(entry::level_of(entry))
+    }
+
+    fn check_snapshot(&self, bytes: &[u8]) -> Result<(), UnknownLevel> {
+        // What is no state is refused when it is decoded.
+        state::persist::level_of(bytes).map_or(Ok(()), |level| LEVELS.check(level))
+    }
+
     fn pack(&mut self, commands: Vec<Command>) -> Vec<u8> {
-        self.clock.not_before(self.state.read().now());
+        let state = self.state.read();
+        self.clock.not_before(state.now());
         let at = self.clock.stamp();
         let batch: Vec<_> = commands.into_iter().map(|command| Stamped { at, command }).collect();
-        let mut bytes = vec![ENTRY_FORMAT];
-        rmp_serde::encode::write_named(&mut bytes, &batch)
-            .expect("commands are plain data, and writing to memory does not fail");
-        bytes
+        entry::pack(&state, &batch)
+            .expect("commands are plain data, and writing to memory does not fail")
     }
 
     fn apply(&mut self, index: LogIndex, entry: &[u8]) -> Result<Vec<Vec<Event>>, String> {
-        let batch = unpack(entry)?;
+        let batch = entry::unpack(entry, LEVELS).map_err(|error| with_causes(&error))?;
         let (mut history, mut notifications) = (HistoryRecords::default(), Vec::new());
         // Entries of other leaders and entries replayed at startup send no mail.
         let sends_mail = self.outlets.mail.is_open() && *self.outlets.leading.borrow();
@@ -140,11 +151,15 @@ impl Machine for StateMachine {
     }
 
     fn encode_snapshot(frozen: &State) -> Result<Vec<u8>, String> {
-        state::persist::to_bytes(frozen).map_err(|error| error.to_string())
+        state::persist::to_bytes(frozen).map_err(|error| with_causes(&error))
+    }
+
+    fn checksum(frozen: &State) -> Result<u32, String> {
+        state::persist::checksum(frozen).map_err(|error| with_causes(&error))
     }
 
     fn restore(&mut self, index: LogIndex, bytes: &[u8]) -> Result<(), String> {
-        let restored = state::persist::from_bytes(bytes).map_err(|error| error.to_string())?;
+        let restored = state::persist::from_bytes(bytes).map_err(|error| with_causes(&error))?;
         let mut state = self.state.write();
         *state = restored;
         self.state.forget_events();
@@ -167,20 +182,5 @@ fn drop_forgotten(forgotten: Vec<Arc<Record>>) {
         // If the thread cannot be started, the closure is dropped here.
         let _ =
             std::thread::Builder::new().name("forget".to_owned()).spawn(move || drop(forgotten));
-    }
-}
-
-/// Decodes the commands of an entry.
-///
-/// # Errors
-/// A sentence, for another format.
-pub fn unpack(entry: &[u8]) -> Result<Vec<Stamped<Command>>, String> {
-    match entry.split_first() {
-        Some((&ENTRY_FORMAT, body)) => rmp_serde::from_slice(body).map_err(|e| e.to_string()),
-        Some((format, _)) => Err(format!(
-            "the entry has format {format}, and this release reads format {ENTRY_FORMAT}: \
-             start the release that wrote it, or a newer one"
-        )),
-        None => Err("the entry is empty".to_owned()),
     }
 }

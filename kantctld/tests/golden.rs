@@ -12,7 +12,8 @@ use common::time::Time;
 use kantctld::backup::{self, Head};
 use kantctld::clock::SteadyClock;
 use kantctld::raft::Machine;
-use kantctld::state_machine::{ENTRY_FORMAT, Outlets, StateMachine, unpack};
+use kantctld::state_machine::{Outlets, StateMachine};
+use state::entry::unpack;
 use state::{Actor, Command, Stamped, State, Target};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -77,7 +78,7 @@ fn packed() -> Vec<u8> {
 fn check_entry(entry: &[u8]) {
     let at = Time(1_700_000_000_000);
     let stamped = commands().into_iter().map(|command| Stamped { at, command });
-    assert_eq!(unpack(entry).unwrap(), stamped.collect::<Vec<_>>());
+    assert_eq!(unpack(entry, state::LEVELS).unwrap(), stamped.collect::<Vec<_>>());
 }
 
 #[test]
@@ -89,11 +90,11 @@ fn a_log_entry_matches_the_golden_file_and_both_are_read() {
 }
 
 #[test]
-fn a_log_entry_of_another_format_is_refused_with_the_remedy() {
+fn a_log_entry_of_a_newer_release_is_refused_with_the_remedy() {
     let mut entry = std::fs::read(golden("current", "entry")).unwrap();
-    entry[0] = ENTRY_FORMAT + 1;
-    let reason = unpack(&entry).unwrap_err();
-    assert!(reason.contains("has format 2") && reason.contains("or a newer one"), "{reason}");
+    entry[0] = state::LEVELS.newest.0 + 1;
+    let reason = unpack(&entry, state::LEVELS).unwrap_err().to_string();
+    assert!(reason.contains("needs rules level") && reason.contains("install"), "{reason}");
 }
 
 fn head() -> Head {

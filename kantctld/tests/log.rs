@@ -26,6 +26,7 @@ fn run(dir: &std::path::Path, snapshot_every: u64) -> Running {
         bootstrap: Bootstrap::Found(Member::default()),
         snapshot_every,
         snapshot_bytes_min: replica::SNAPSHOT_BYTES_MIN,
+        compare_every: replica::COMPARE_EVERY,
         seed: 7,
         options: Options { segment_bytes: 1 << 16, salt: 7, memory_bytes: 200 },
     };

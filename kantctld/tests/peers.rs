@@ -54,6 +54,7 @@ async fn run_by(
         bootstrap: bootstrap(address.clone()),
         snapshot_every: 1_000_000,
         snapshot_bytes_min: replica::SNAPSHOT_BYTES_MIN,
+        compare_every: replica::COMPARE_EVERY,
         seed: id,
         options: Options { segment_bytes: 1 << 16, salt: 7, memory_bytes: 200 },
     };
@@ -63,8 +64,9 @@ async fn run_by(
     let (log, thread) = start(disk, &replica_config, words.clone(), hooks).unwrap();
     let local = LocalController { cluster: CLUSTER, id: ControllerId(id), address };
     let (addresses, clock) = (AddressBook::default(), Arc::new(SteadyClock::new(wall)));
-    let unfinished_join = Mutex::default();
-    let peers = Arc::new(Peers { local, log, links, addresses, identity, clock, unfinished_join });
+    let (unfinished_join, levels) = (Mutex::default(), Mutex::default());
+    let peers = Peers { local, log, links, addresses, identity, clock, unfinished_join, levels };
+    let peers = Arc::new(peers);
     let server = peers.clone();
     let serve = move |upgrade: WebSocketUpgrade| async move { peers::serve(server, upgrade) };
     let router = axum::Router::new().route(PEER_PATH, get(serve));

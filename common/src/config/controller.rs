@@ -59,6 +59,10 @@ config_table! {
         /// start of a cluster, and other controllers get it when they join. Only its owner may read
         /// it, and no other host has it.
         cluster_key: String = "/var/lib/kantctld/cluster.key".to_owned(),
+        /// The leader raises the rules level of the cluster at most to this one, so that the
+        /// release before can be started again: see `kantctl admin upgrade status`. 0: as soon as
+        /// all controllers know a higher level.
+        rules_level_max: u8 = 0,
         /// Operators: users (names or uids) who may do everything. Root and the user that kantctld
         /// runs as are always operators.
         admins: Vec<String> = Vec::new(),

@@ -113,6 +113,7 @@ pub const ROUTES: &[Route] = &[
     closed("POST", "/v1/enrolments/join"),
     closed("POST", "/v1/enrolments/renew"),
     closed("POST", "/v1/enrolments/{name}/revoke"),
+    closed("GET", "/v1/upgrade"),
     closed("GET", "/v1/cluster-key"),
     closed("POST", "/v1/cluster-key/rotate"),
     closed("POST", "/v1/cluster-key/advance"),

@@ -50,6 +50,7 @@
 //! | POST /v1/enrolments/invite | `NodeInviteRequest` -> `InviteAnswer` (operators) |
 //! | POST /v1/enrolments/join, /renew | `EnrolRequest`, `RenewRequest` -> `IssuedCertificate` |
 //! | POST /v1/enrolments/{name}/revoke | `()` -> `EnrolmentList` (operators) |
+//! | GET /v1/upgrade | -> `UpgradeView` (operators) |
 //! | GET /v1/cluster-key | -> `ClusterKeyView` (operators) |
 //! | POST /v1/cluster-key/{rotate,cancel,adopt} | `()` -> `ClusterKeyView` (operators) |
 //! | POST /v1/cluster-key/advance | `KeyGeneration` -> `ClusterKeyView` (operators) |
@@ -79,6 +80,7 @@ mod status;
 mod submit;
 mod task;
 mod token;
+mod upgrade;
 mod watch;
 mod what_if;
 
@@ -132,6 +134,7 @@ pub use task::{
     STDOUT_BYTES, SignalRequest, StepList, TASK_STATE, TaskQuery,
 };
 pub use token::{TokenAnswer, TokenList, TokenQuery, TokenRequest, TokenView};
+pub use upgrade::{ControllerRelease, NodeRelease, UpgradeStep, UpgradeView};
 pub use watch::{Happened, WatchQuery};
 pub use what_if::{StartOutlook, TrialView, UpdateRequest, WhatIfRequest, WhatIfView};
 

@@ -1,7 +1,8 @@
 //! The protocol between controllers over WebSockets. Each controller sends raft messages only on
 //! the connections that it opened itself.
 
-use crate::id::{ClusterId, ControllerId};
+use crate::id::{ClusterId, ControllerId, LogIndex};
+use crate::rules_level::RulesLevels;
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
@@ -18,8 +19,8 @@ pub enum ToPeer {
     Hello(Box<PeerHello>),
     /// Raft messages, in order; the loss of one is harmless.
     Letters(Vec<ByteBuf>),
-    /// The sender's time, about once a second.
-    Clock(PeerClock),
+    /// About once a second.
+    Report(PeerReport),
     /// The next piece of the large message that the hello announced.
     Chunk(ByteBuf),
 }
@@ -41,12 +42,25 @@ pub struct PeerHello {
     pub snapshot: Option<LetterHead>,
 }
 
-/// The sender's time.
+/// What each controller reports to all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PeerClock {
+pub struct PeerReport {
+    /// Its wall clock.
     pub wall: Time,
     /// The time for stamping commands, if it leads.
     pub cluster: Option<Time>,
+    /// The rules levels that its release can apply.
+    pub levels: RulesLevels,
+    /// Its latest checksum of the replicated state.
+    pub sum: Option<StateSum>,
+}
+
+/// A checksum of the replicated state after a log entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StateSum {
+    pub index: LogIndex,
+    /// CRC-32 (IEEE) of the serialized state.
+    pub sum: u32,
 }
 
 /// The header of a message that is sent in pieces.

@@ -9,15 +9,16 @@ use common::id::{
 use common::job::{Ask, ExitStatus, Outcome, Phase, Usage};
 use common::node::{Contact, NodeStatus};
 use common::reason::WaitReason;
+use common::rules_level::{RulesLevel, RulesLevels};
 use common::time::{Span, Time};
 use common::unit::{Bytes, Cpus, Gpus};
 use common::wire::api::{
     BatchAnswer, BatchJob, BatchOutcome, BatchRequest, ClusterKeyView, ControllerList,
-    ControllerRole, ControllerView, EnrolRequest, EnrolmentList, EnrolmentView, InvitationList,
-    InvitationView, InviteAnswer, InviteRequest, IssuedCertificate, JobList, JobView, JoinAnswer,
-    JoinRequest, KeyGeneration, KeyOffer, LaunchAnswer, LaunchRequest, NodeInviteRequest, NodeList,
-    NodeView, ReasonView, RenewRequest, RotationStep, RotationView, Secret, SubmitAnswer,
-    SubmitRequest, TimelineEntry,
+    ControllerRelease, ControllerRole, ControllerView, EnrolRequest, EnrolmentList, EnrolmentView,
+    InvitationList, InvitationView, InviteAnswer, InviteRequest, IssuedCertificate, JobList,
+    JobView, JoinAnswer, JoinRequest, KeyGeneration, KeyOffer, LaunchAnswer, LaunchRequest,
+    NodeInviteRequest, NodeList, NodeRelease, NodeView, ReasonView, RenewRequest, RotationStep,
+    RotationView, Secret, SubmitAnswer, SubmitRequest, TimelineEntry, UpgradeStep, UpgradeView,
 };
 use common::wire::peer::PEER_PROTOCOL;
 use std::collections::BTreeMap;
@@ -216,6 +217,30 @@ fn the_replacement_of_the_cluster_key_matches_the_golden_files() {
     check(&Form::JSON, "cluster-key-view.json", &view);
     check(&Form::JSON, "key-offer.json", &KeyOffer { key: Secret("02".to_owned()) });
     check(&Form::JSON, "key-generation.json", &KeyGeneration { generation: 4 });
+}
+
+#[test]
+fn an_upgrade_matches_the_golden_file() {
+    let levels = RulesLevels { oldest: RulesLevel(1), newest: RulesLevel(2) };
+    let release = "0.2.0".to_owned();
+    let view = UpgradeView {
+        level: RulesLevel(1),
+        level_max: Some(RulesLevel(1)),
+        controllers: vec![ControllerRelease {
+            id: ControllerId(2),
+            name: "ctl2".to_owned(),
+            leads: true,
+            release: Some(release.clone()),
+            levels: Some(levels),
+            behind: Some(0),
+        }],
+        nodes: vec![NodeRelease {
+            release: "0.1.0".to_owned(),
+            nodes: vec![NodeName::new("g001").unwrap()],
+        }],
+        next: UpgradeStep::InstallController { controller: ControllerId(1), release },
+    };
+    check(&Form::JSON, "upgrade-view.json", &view);
 }
 
 #[test]

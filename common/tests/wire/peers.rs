@@ -2,9 +2,12 @@
 //! consensus library.
 
 use crate::{Form, check};
-use common::id::{ClusterId, ControllerId};
+use common::id::{ClusterId, ControllerId, LogIndex};
+use common::rules_level::{RulesLevel, RulesLevels};
 use common::time::Time;
-use common::wire::peer::{FromPeer, LetterHead, PEER_PROTOCOL, PeerHello, ToPeer};
+use common::wire::peer::{
+    FromPeer, LetterHead, PEER_PROTOCOL, PeerHello, PeerReport, StateSum, ToPeer,
+};
 use serde_bytes::ByteBuf;
 
 #[test]
@@ -26,6 +29,12 @@ fn messages_of_controllers_match_the_golden_files() {
         hello(Some(LetterHead { bytes: 3, checksum: 7 })),
         ToPeer::Letters(vec![ByteBuf::from([1, 2]), ByteBuf::new()]),
         ToPeer::Chunk(ByteBuf::from([3])),
+        ToPeer::Report(PeerReport {
+            wall: Time(1_700_000_000_000),
+            cluster: Some(Time(1_700_000_000_001)),
+            levels: RulesLevels { oldest: RulesLevel(1), newest: RulesLevel(2) },
+            sum: Some(StateSum { index: LogIndex(10_000), sum: 7 }),
+        }),
     ];
     check(&Form::PACKED, "to-peer.msgpack", &said);
     let answered = vec![

@@ -76,6 +76,7 @@ fn get(path: &str, line: &str) -> Response {
         ("/v1/enrolments", _) => json(enrolments()),
         ("/v1/invitations", _) => json(invitations()),
         ("/v1/cluster-key", _) => json(cluster_key()),
+        ("/v1/upgrade", _) => json(upgrade()),
         ("/v1/backup", _) => output(b"a backup", true),
         _ => match key {
             "40" => json(jobs(vec![failed()])),
@@ -152,6 +153,24 @@ fn cluster_key() -> Value {
     value!({
         "generation": 4, "authority": "9d".repeat(16), "rotation": rotation,
         "controllers_behind": [2], "nodes_behind": ["g1", "g2"],
+    })
+}
+
+/// An upgrade with one controller done and another one down.
+fn upgrade() -> Value {
+    let new = value!({ "oldest": 1, "newest": 2 });
+    let old = value!({ "oldest": 1, "newest": 1 });
+    value!({
+        "level": 1,
+        "controllers": [
+            { "id": 1, "name": "ctl1", "leads": true, "release": "0.1.0", "levels": old,
+              "behind": 0 },
+            { "id": 2, "name": "ctl2", "leads": false, "release": "0.2.0", "levels": new,
+              "behind": 0 },
+            { "id": 3, "name": "ctl3", "leads": false, "release": "0.1.0" },
+        ],
+        "nodes": [{ "release": "0.1.0", "nodes": ["g-001", "g-002", "g-003"] }],
+        "next": { "step": "wait_for_controller", "controller": 3 },
     })
 }
 

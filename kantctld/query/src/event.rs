@@ -82,12 +82,12 @@ impl fmt::Display for Line<'_> {
             Event::ReservationDeleted { name, by } => reservation(f, name, "deleted", *by),
             Event::ReservationExpired { name } => write!(f, "reservation {name}: expired"),
             Event::ServiceChanged { .. } | Event::ServiceRemoved { .. } => service(f, self.0),
-            Event::Invited { by, until } => invited(f, *by, *until),
-            Event::InvitationUsed { by, address } => joins(f, *by, address),
-            Event::InvitationWithdrawn { id, by } => withdrawn(f, id, *by),
+            Event::Invited { .. }
+            | Event::InvitationUsed { .. }
+            | Event::InvitationWithdrawn { .. } => invitation(f, self.0),
             Event::NodeEnrolled { name, number, by } => enrolled(f, name, *number, *by),
             Event::NodeRevoked { name, by } => revoked(f, name, *by),
-            Event::KeyStepBegun { generation, by } => key_step(f, *generation, *by),
+            Event::RulesRaised { .. } | Event::KeyStepBegun { .. } => common_step(f, self.0),
             Event::TokenCreated { .. } | Event::TokenRevoked { .. } => token(f, self.0),
             Event::SubmitRefused { place, refusal } => {
                 write!(f, "job {} of many refused: {}", place + 1, refusal.with_hint())
@@ -112,6 +112,24 @@ impl fmt::Display for Line<'_> {
             | Event::JobDelayed { .. }
             | Event::JobHeldForFaults { .. } => Ok(()),
         }
+    }
+}
+
+fn invitation(f: &mut fmt::Formatter<'_>, event: &Event) -> fmt::Result {
+    match event {
+        Event::Invited { by, until } => invited(f, *by, *until),
+        Event::InvitationUsed { by, address } => joins(f, *by, address),
+        Event::InvitationWithdrawn { id, by } => withdrawn(f, id, *by),
+        _ => Ok(()),
+    }
+}
+
+/// A step of all hosts together.
+fn common_step(f: &mut fmt::Formatter<'_>, event: &Event) -> fmt::Result {
+    match event {
+        Event::RulesRaised { to } => write!(f, "controllers: rules level {to} is in force"),
+        Event::KeyStepBegun { generation, by } => key_step(f, *generation, *by),
+        _ => Ok(()),
     }
 }
 

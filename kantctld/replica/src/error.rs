@@ -1,6 +1,7 @@
 //! Errors of the log.
 
 use common::id::{ClusterId, ControllerId};
+use common::rules_level::{TooEarly, UnknownLevel};
 
 /// Why a request was not accepted, or why its outcome is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -19,6 +20,9 @@ pub enum ProposeError {
     /// the same request key is safe.
     #[error("the controller is stopping: try again in a moment")]
     Stopped,
+    /// The cluster does not apply the rules level of the command yet.
+    #[error(transparent)]
+    TooEarly(#[from] TooEarly),
     /// The change of members is refused.
     #[error(transparent)]
     Change(#[from] ChangeRefusal),
@@ -122,6 +126,24 @@ pub enum LogError {
          sets this log aside"
     )]
     Lost(#[from] Loss),
+    /// A newer release wrote an entry. It was not accepted, or this controller ran that release
+    /// before.
+    #[error("failed to accept log entry {index}")]
+    UnknownLevel {
+        index: u64,
+        #[source]
+        source: UnknownLevel,
+    },
+    /// A fault of this host, or a defect.
+    #[error(
+        "the state of this controller after log entry {index} differs from that of the others, so \
+         it must no longer vote: its memory or disk may be faulty. `kantctld rebuild --to \
+         HOST:PORT` makes it a new member with a state from the others, and sets this log aside"
+    )]
+    Differs {
+        /// The last entry of the compared states.
+        index: u64,
+    },
     #[error("failed to maintain the log")]
     Store(#[from] StoreError),
     #[error("failed to run consensus")]

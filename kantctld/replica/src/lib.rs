@@ -26,7 +26,10 @@ mod pending;
 mod snapshot_payload;
 
 mod open;
+mod state_sums;
 mod storage;
+
+mod level_check;
 
 mod replica;
 
@@ -36,9 +39,10 @@ mod golden;
 pub use error::{ChangeRefusal, LogError, Loss, ProposeError, StoreError};
 pub use machine::Machine;
 pub use members::{Member, Members};
-pub use open::{Bootstrap, ReplicaConfig, SNAPSHOT_BYTES_MIN, create_log};
+pub use open::{Bootstrap, COMPARE_EVERY, ReplicaConfig, SNAPSHOT_BYTES_MIN, create_log};
 pub use outbox::{Completion, Outbox};
 pub use peer_message::PeerMessage;
 pub use replica::{
-    Change, Follower, Replica, Role, Settled, SnapshotOutcome, SnapshotTask, Status,
+    Change, Follower, Replica, Role, Settled, SnapshotOutcome, SnapshotTask, Status, SumOutcome,
+    SumTask,
 };

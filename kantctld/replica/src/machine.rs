@@ -1,6 +1,7 @@
 //! The state machine that the log drives. All replicas apply the same entries in the same order.
 
 use common::id::LogIndex;
+use common::rules_level::{TooEarly, UnknownLevel};
 
 /// The replicated state, or a stand-in in tests.
 pub trait Machine {
@@ -12,6 +13,24 @@ pub trait Machine {
 
     /// The approximate size of a command in an entry.
     fn command_bytes(command: &Self::Command) -> usize;
+
+    /// Checks that the cluster applies the rules level of a command already.
+    ///
+    /// # Errors
+    /// [`TooEarly`].
+    fn check_command(&self, command: &Self::Command) -> Result<(), TooEarly>;
+
+    /// Checks that this build can apply an entry, by its header.
+    ///
+    /// # Errors
+    /// [`UnknownLevel`].
+    fn check_entry(&self, entry: &[u8]) -> Result<(), UnknownLevel>;
+
+    /// The same for an encoded snapshot.
+    ///
+    /// # Errors
+    /// [`UnknownLevel`].
+    fn check_snapshot(&self, bytes: &[u8]) -> Result<(), UnknownLevel>;
 
     /// Encodes commands into one entry, with a time stamp.
     fn pack(&mut self, commands: Vec<Self::Command>) -> Vec<u8>;
@@ -32,6 +51,12 @@ pub trait Machine {
     /// # Errors
     /// A sentence, if it cannot be encoded.
     fn encode_snapshot(frozen: &Self::Frozen) -> Result<Vec<u8>, String>;
+
+    /// A checksum of such a copy. Replicas that applied the same entries have the same.
+    ///
+    /// # Errors
+    /// A sentence, if it cannot be encoded.
+    fn checksum(frozen: &Self::Frozen) -> Result<u32, String>;
 
     /// Replaces the state by a snapshot.
     ///

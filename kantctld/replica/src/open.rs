@@ -15,6 +15,10 @@ use wal::{Disk, Index, Options, Term, Wal};
 /// bytes takes little time.
 pub const SNAPSHOT_BYTES_MIN: u64 = 32 << 20;
 
+/// The number of entries between two comparisons of the members' states: encoding a large state
+/// takes as long as applying a few thousand entries.
+pub const COMPARE_EVERY: u64 = 10_000;
+
 /// What to make of an empty directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Bootstrap {
@@ -38,6 +42,9 @@ pub struct ReplicaConfig {
     pub snapshot_every: u64,
     /// Entries larger than this and than the last snapshot also cause a snapshot.
     pub snapshot_bytes_min: u64,
+    /// The number of entries after which the states of the members are compared. The same for all
+    /// of them.
+    pub compare_every: u64,
     /// The seed of election time-outs; equal seeds give equal histories.
     pub seed: u64,
     pub options: Options,

@@ -2,6 +2,7 @@
 //! that follows from it.
 
 mod change;
+mod comparison;
 mod election;
 mod read_index;
 mod ready;
@@ -9,10 +10,12 @@ mod snapshot_task;
 mod status;
 
 pub use change::Change;
+pub use comparison::{SumOutcome, SumTask};
 pub use snapshot_task::{SnapshotOutcome, SnapshotTask};
 pub use status::{Follower, Role, Status};
 
 use crate::error::{LogError, ProposeError, StoreError};
+use crate::level_check;
 use crate::log::logger;
 use crate::loss_check;
 use crate::machine::Machine;
@@ -20,8 +23,10 @@ use crate::open::ReplicaConfig;
 use crate::outbox::Outbox;
 use crate::peer_message::PeerMessage;
 use crate::pending::{Callers, PendingEntries};
+use crate::state_sums::StateSums;
 use crate::storage::LogStore;
 use common::id::{ControllerId, LogIndex};
+use comparison::SumStage;
 use election::{ELECTION_TICKS, HEARTBEAT_TICKS};
 use raft::{Config, RawNode, SnapshotStatus, StateRole};
 use read_index::Reads;
@@ -72,6 +77,9 @@ pub struct Replica<M: Machine, D: Disk, T> {
     /// A change of members was applied, and its commit may not be durable.
     has_new_members: bool,
     snapshot_stage: SnapshotStage<M, D>,
+    compare_every: u64,
+    sums: StateSums,
+    sum_stage: SumStage<M>,
     outbox: Outbox<T, M::Answer>,
 }
 
@@ -85,9 +93,13 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
         let (store, found) = replica_config.open(disk)?;
         if !found.state.is_empty() {
             machine
+                .check_snapshot(&found.state)
+                .map_err(|source| LogError::UnknownLevel { index: found.index, source })?;
+            machine
                 .restore(LogIndex(found.index), &found.state)
                 .map_err(|reason| LogError::Apply { index: found.index, reason })?;
         }
+        level_check::check_log(&machine, &store)?;
         let config = Config {
             id: replica_config.id.0,
             election_tick: ELECTION_TICKS,
@@ -118,6 +130,9 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
             reports: Vec::new(),
             has_new_members: false,
             snapshot_stage: SnapshotStage::Idle,
+            compare_every: replica_config.compare_every.max(1),
+            sums: StateSums::default(),
+            sum_stage: SumStage::Idle,
             outbox: Outbox::default(),
         };
         replica.campaign_if_alone()?;
@@ -126,18 +141,24 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
     }
 
     /// Advances the logical clock by one tick, of a fixed length that the caller chooses.
-    pub fn tick(&mut self) {
+    ///
+    /// # Errors
+    /// [`LogError::Differs`]: this replica must end.
+    pub fn tick(&mut self) -> Result<(), LogError> {
         if !self.is_blocked() {
             self.node.tick();
             self.promote_caught_up();
             self.set_election_timeout();
+            self.compare()?;
         }
+        Ok(())
     }
 
     /// Receives a message from another replica. Invalid and stale messages are dropped.
     ///
     /// # Errors
-    /// [`LogError::Lost`] if it proves that a part of this log is lost; the process must end.
+    /// [`LogError::Lost`] if it proves that a part of this log is lost, and
+    /// [`LogError::UnknownLevel`] if a newer release wrote it; the process must end.
     pub fn step(&mut self, bytes: &[u8]) -> Result<(), LogError> {
         if self.is_blocked() {
             return Ok(());
@@ -150,6 +171,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
             }
         };
         loss_check::check(&self.node.raft, &message)?;
+        level_check::check_message(&self.machine, &message)?;
         if let Err(error) = self.node.step(message) {
             tracing::debug!("dropped a message: {error}");
         }
@@ -159,12 +181,24 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
 
     /// Proposes commands, together in one entry.
     pub fn propose(&mut self, batch: Vec<(M::Command, T)>) {
-        let (commands, tickets): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
+        let (mut commands, mut tickets) = (Vec::new(), Vec::new());
+        for (command, ticket) in batch {
+            match self.machine.check_command(&command) {
+                Ok(()) => {
+                    commands.push(command);
+                    tickets.push(ticket);
+                }
+                Err(too_early) => self.outbox.refuse(vec![ticket], &too_early.into()),
+            }
+        }
         if self.is_blocked() {
             return self.outbox.refuse(tickets, &ProposeError::Busy);
         }
         if self.node.raft.state != StateRole::Leader {
             return self.outbox.refuse(tickets, &ProposeError::NotLeader);
+        }
+        if commands.is_empty() {
+            return;
         }
         let bytes = self.machine.pack(commands);
         match self.node.propose(Vec::new(), bytes) {

@@ -87,6 +87,9 @@ impl ApiFailure {
             Self::Command(CommandError::NotTaken(ProposeError::Unknown)) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "lead_lost")
             }
+            Self::Command(CommandError::NotTaken(ProposeError::TooEarly(_))) => {
+                (StatusCode::CONFLICT, "rules_level")
+            }
             Self::Command(CommandError::NotTaken(ProposeError::Change(_))) => {
                 (StatusCode::CONFLICT, "no_such_change")
             }

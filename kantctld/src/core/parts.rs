@@ -5,6 +5,7 @@ use crate::audit::Audit;
 use crate::cluster_keys::KeyStore;
 use crate::history::History;
 use crate::mail::MailQueue;
+use common::id::ControllerId;
 use std::sync::Arc;
 
 /// Who may do what, and what proves it.
@@ -18,4 +19,12 @@ pub struct Recorders {
     pub history: History,
     pub mail: MailQueue,
     pub audit: Audit,
+}
+
+/// The current leader, as far as this controller knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeaderHint {
+    pub id: ControllerId,
+    /// `host:port`.
+    pub address: String,
 }

@@ -1,7 +1,7 @@
 //! The loop over terms of leadership. Rounds and timers run only within a term and start fresh with
 //! each: all they need follows from the state and the sessions.
 
-use super::{Limits, cluster_key, notifications, scheduler, services, timers};
+use super::{Limits, cluster_key, notifications, rules_level, scheduler, services, timers};
 use crate::core::{CommandError, Core};
 use crate::raft::ProposeError;
 use crate::reload::Reloader;
@@ -61,6 +61,7 @@ async fn term(core: &Arc<Core>, reloader: &Reloader, pace: Pace) -> Result<Infal
         never = notifications::run(core) => match never {},
         never = services::run(core) => match never {},
         never = cluster_key::run(core) => match never {},
+        never = rules_level::run(core, reloader) => match never {},
     }
 }
 

@@ -28,6 +28,8 @@ pub enum LogStage {
     Began,
     /// Damaged: other members rely on lost entries, so it must not be used.
     Lost,
+    /// The state that follows from it here is not that of the other members.
+    Differs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -114,13 +116,6 @@ impl MembershipFile {
             return Ok(());
         }
         self.replace(&Membership { log: LogStage::Began, ..*membership })
-    }
-
-    ///
-    /// # Errors
-    /// [`MembershipError`].
-    pub fn note_lost(&self, membership: &Membership) -> Result<(), MembershipError> {
-        self.write(&Membership { log: LogStage::Lost, ..*membership })
     }
 
     fn replace(&self, membership: &Membership) -> io::Result<()> {

@@ -73,6 +73,7 @@ pub fn restore(
         },
         snapshot_every: config.snapshot_every_entries,
         snapshot_bytes_min: replica::SNAPSHOT_BYTES_MIN,
+        compare_every: replica::COMPARE_EVERY,
         seed: 0,
         options: Options { salt: fastrand::u64(..), ..Options::default() },
     };

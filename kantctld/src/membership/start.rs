@@ -43,6 +43,11 @@ pub fn at_start(config: &ControllerConfig, drawn: ClusterId) -> Result<Start, Me
         LogStage::Lost => {
             return Err(MembershipError::LogLost { path: file.log_dir().display().to_string() });
         }
+        LogStage::Differs => {
+            return Err(MembershipError::StateDiffers {
+                path: file.log_dir().display().to_string(),
+            });
+        }
     };
     Ok(Start { file, membership, bootstrap })
 }
@@ -79,12 +84,14 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_log_is_not_started_again() {
-        let dir = tempfile::tempdir().unwrap();
-        let start = at_start(&config(dir.path()), ClusterId(7)).unwrap();
-        start.file.note_lost(&start.membership).unwrap();
-        let error = at_start(&config(dir.path()), ClusterId(7)).unwrap_err().to_string();
-        assert!(error.contains("kantctld rebuild"), "{error}");
+    fn a_damaged_log_and_one_with_another_state_are_not_started_again() {
+        for (log, says) in [(LogStage::Lost, "was lost"), (LogStage::Differs, "differs")] {
+            let dir = tempfile::tempdir().unwrap();
+            let start = at_start(&config(dir.path()), ClusterId(7)).unwrap();
+            start.file.write(&Membership { log, ..start.membership }).unwrap();
+            let error = at_start(&config(dir.path()), ClusterId(7)).unwrap_err().to_string();
+            assert!(error.contains("kantctld rebuild") && error.contains(says), "{error}");
+        }
     }
 
     #[test]

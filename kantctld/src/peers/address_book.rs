@@ -14,6 +14,8 @@ const ENTRIES_MAX: usize = 64;
 #[derive(Debug, Default)]
 pub struct AddressBook {
     addresses: Mutex<BTreeMap<ControllerId, String>>,
+    /// The release of each, from its last hello.
+    releases: Mutex<BTreeMap<ControllerId, String>>,
     /// The last refusal of each.
     refused: Mutex<BTreeMap<ControllerId, Discriminant<HelloRefusal>>>,
     /// Held while a snapshot is received.
@@ -36,6 +38,20 @@ impl AddressBook {
         if is_kept && before.as_deref() != Some(address) {
             self.moved.notify_one();
         }
+    }
+
+    /// Notes the release in a controller's hello.
+    pub(super) fn note_release(&self, from: ControllerId, release: &str) {
+        let mut releases = self.releases.lock();
+        if releases.len() < ENTRIES_MAX || releases.contains_key(&from) {
+            releases.insert(from, release.to_owned());
+        }
+    }
+
+    /// The release that a controller had when it last connected.
+    #[must_use]
+    pub fn release(&self, id: ControllerId) -> Option<String> {
+        self.releases.lock().get(&id).cloned()
     }
 
     /// Whether this outcome differs from the controller's last one.

@@ -65,7 +65,7 @@ pub(super) async fn receive_chunked(
         }
         match receiver.recv().await {
             Some(Ok(ToPeer::Chunk(chunk))) => reassembly.add(&chunk)?,
-            Some(Ok(ToPeer::Hello(_) | ToPeer::Letters(_) | ToPeer::Clock(_))) => {
+            Some(Ok(ToPeer::Hello(_) | ToPeer::Letters(_) | ToPeer::Report(_))) => {
                 return Err(TransferError::Unexpected);
             }
             Some(Err(error)) => return Err(TransferError::Ended(Some(error))),

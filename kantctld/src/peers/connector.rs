@@ -6,9 +6,10 @@ use super::{KEEPALIVE, Peers, chunked_transfer};
 use crate::raft::{PeerMessage, ThreadMachine};
 use common::causes::with_causes;
 use common::id::ControllerId;
-use common::wire::peer::{FromPeer, LetterHead, PEER_PATH, PeerClock, ToPeer};
+use common::wire::peer::{FromPeer, LetterHead, PEER_PATH, PeerReport, ToPeer};
 use net::{Backoff, Channel, ChannelError, ClientError, Endpoint, connect_channel};
 use serde_bytes::ByteBuf;
+use state::LEVELS;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
@@ -22,8 +23,8 @@ const REFUSED_CAP: Duration = Duration::from_secs(10);
 const LASTED: Duration = Duration::from_secs(5);
 /// The longest wait for the answer to a hello.
 const WELCOME_LIMIT: Duration = Duration::from_secs(5);
-/// The period of clock messages: a received clock counts for ten times as long.
-const CLOCK_PERIOD: Duration = Duration::from_secs(1);
+/// The period of reports: a received one counts for a few times as long.
+const REPORT_PERIOD: Duration = Duration::from_secs(1);
 /// The most queued messages; more are dropped, and the log slows down.
 const QUEUE_MAX: usize = 1024;
 /// The approximate limit on messages sent together, in bytes.
@@ -133,11 +134,11 @@ impl<M: ThreadMachine> Connector<M> {
         let link = Link { messages: queue, snapshots: snapshots.clone() };
         let _open = self.peers.links.open(self.to, link);
         let (sender, mut receiver) = channel.split();
-        let mut clock_due = tokio::time::interval(CLOCK_PERIOD);
+        let mut report_due = tokio::time::interval(REPORT_PERIOD);
         loop {
             tokio::select! {
-                _ = clock_due.tick() => {
-                    if sender.send(&ToPeer::Clock(self.clock())).await.is_err() {
+                _ = report_due.tick() => {
+                    if sender.send(&ToPeer::Report(self.report())).await.is_err() {
                         return ending(receiver.recv().await);
                     }
                 }
@@ -154,10 +155,15 @@ impl<M: ThreadMachine> Connector<M> {
         }
     }
 
-    fn clock(&self) -> PeerClock {
-        let leads = self.peers.log.status().borrow().leads;
+    fn report(&self) -> PeerReport {
+        let (leads, sum) = {
+            let status = self.peers.log.status();
+            let status = status.borrow();
+            (status.leads, status.sum)
+        };
         let clock = &self.peers.clock;
-        PeerClock { wall: clock.wall(), cluster: leads.then(|| clock.now()) }
+        let cluster = leads.then(|| clock.now());
+        PeerReport { wall: clock.wall(), cluster, levels: LEVELS, sum }
     }
 
     /// Connects and sends a hello.

@@ -3,12 +3,13 @@
 
 use super::handshake::was_removed;
 use super::{KEEPALIVE, Peers, chunked_transfer};
+use crate::clock::uptime;
 use crate::raft::ThreadMachine;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::response::Response;
 use common::causes::with_causes;
 use common::id::ControllerId;
-use common::wire::peer::{FromPeer, LetterHead, PeerClock, PeerHello, ToPeer};
+use common::wire::peer::{FromPeer, LetterHead, PeerHello, PeerReport, ToPeer};
 use net::{Channel, ChannelReceiver, ChannelSender, accept_channel};
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,6 +67,7 @@ async fn handle_hello<M: ThreadMachine>(
     let release = env!("CARGO_PKG_VERSION").to_owned();
     down.send(&FromPeer::Welcome { release }).await.ok()?;
     peers.addresses.note_address(hello.from, &hello.address);
+    peers.addresses.note_release(hello.from, &hello.release);
     peers.clock.hear(hello.from, hello.now);
     match hello.snapshot {
         Some(head) => receive_snapshot(peers, hello, head, down, up).await,
@@ -90,7 +92,7 @@ async fn receive_messages<M: ThreadMachine>(
                         }
                     }
                 }
-                Some(Ok(ToPeer::Clock(clock))) => note_clock(peers, from, clock),
+                Some(Ok(ToPeer::Report(report))) => note_report(peers, from, report),
                 Some(Ok(_)) => return Some(format!("controller {from} sent an unexpected message")),
                 // It ended, was killed, or reconnects; its own log has the reason.
                 Some(Err(
@@ -115,12 +117,16 @@ async fn receive_messages<M: ThreadMachine>(
     }
 }
 
-/// Notes another controller's clock.
-fn note_clock<M: ThreadMachine>(peers: &Peers<M>, from: ControllerId, clock: PeerClock) {
-    peers.clock.hear(from, clock.wall);
+/// Notes what another controller reports.
+fn note_report<M: ThreadMachine>(peers: &Peers<M>, from: ControllerId, report: PeerReport) {
+    peers.clock.hear(from, report.wall);
+    peers.levels.lock().note(from, report.levels, uptime());
+    if let Some(sum) = report.sum {
+        peers.log.note_sum(from, sum);
+    }
     // An earlier leader may still send its time, which was perhaps wrong while it was cut off.
     let leader = peers.log.status().borrow().leader;
-    if let Some(cluster) = clock.cluster.filter(|_| leader == Some(from)) {
+    if let Some(cluster) = report.cluster.filter(|_| leader == Some(from)) {
         peers.clock.follow(cluster);
     }
 }

@@ -74,6 +74,7 @@ fn refuse<M: Machine>(message: Message<M>) {
         Message::Peer(..)
         | Message::Unreachable(_)
         | Message::SnapshotCarried(..)
+        | Message::Sum(..)
         | Message::Wake => {}
     }
 }

@@ -3,6 +3,7 @@
 use super::ThreadMachine;
 use super::message::{Message, Permit, Ticket};
 use common::id::ControllerId;
+use common::wire::peer::StateSum;
 use replica::{Change, Completion, ProposeError, Status};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -111,6 +112,11 @@ impl<M: ThreadMachine> LogHandle<M> {
     /// Notes whether a message with a snapshot arrived.
     pub fn note_snapshot_carried(&self, to: ControllerId, arrived: bool) {
         self.send(Message::SnapshotCarried(to, arrived));
+    }
+
+    /// Notes the checksum of another controller's state.
+    pub fn note_sum(&self, from: ControllerId, sum: StateSum) {
+        self.send(Message::Sum(from, sum));
     }
 
     /// Stops the thread; earlier proposals are still answered.

@@ -3,6 +3,7 @@
 
 use super::Machine;
 use common::id::ControllerId;
+use common::wire::peer::StateSum;
 use replica::{Change, Completion, ProposeError};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
@@ -21,5 +22,6 @@ pub(super) enum Message<M: Machine> {
     Peer(Vec<u8>, Permit),
     Unreachable(ControllerId),
     SnapshotCarried(ControllerId, bool),
+    Sum(ControllerId, StateSum),
     Wake,
 }

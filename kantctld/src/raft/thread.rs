@@ -1,11 +1,13 @@
 //! The thread of the log: takes messages, ticks, lets the replica make progress, sends its output.
 
+use super::background::Background;
 use super::disk_full::DiskFull;
 use super::message::{Message, Ticket};
-use super::snapshot_thread::SnapshotThread;
 use super::status_publisher::StatusPublisher;
 use super::{LogHandle, ThreadMachine, Transport};
-use replica::{LogError, ProposeError, Replica, ReplicaConfig, Settled};
+use replica::{
+    LogError, ProposeError, Replica, ReplicaConfig, Settled, SnapshotOutcome, SumOutcome,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -56,7 +58,8 @@ pub fn start<M: ThreadMachine, D: Disk + Send + Sync + 'static>(
     let (status, status_seen) = watch::channel(replica.status());
     let stopping = Arc::new(AtomicBool::new(false));
     let mut thread = Thread {
-        snapshot_thread: SnapshotThread::default(),
+        snapshot_thread: Background::default(),
+        sum_thread: Background::default(),
         replica,
         inbox,
         stopping: stopping.clone(),
@@ -73,7 +76,8 @@ pub fn start<M: ThreadMachine, D: Disk + Send + Sync + 'static>(
 
 pub(super) struct Thread<M: ThreadMachine, D: Disk> {
     /// Declared before `replica`, so that it is dropped before the log is closed.
-    snapshot_thread: SnapshotThread,
+    snapshot_thread: Background<SnapshotOutcome>,
+    sum_thread: Background<SumOutcome>,
     pub(super) replica: Replica<M, D, Ticket<M>>,
     pub(super) inbox: Receiver<Message<M>>,
     pub(super) stopping: Arc<AtomicBool>,
@@ -96,15 +100,21 @@ impl<M: ThreadMachine, D: Disk + 'static> Thread<M, D> {
             }
             let ticks = Instant::now() >= self.next_tick;
             if ticks {
-                self.replica.tick();
+                self.replica.tick()?;
                 self.next_tick = Instant::now() + TICK;
             }
             if let Some(saved) = self.snapshot_thread.take() {
                 self.replica.finish_snapshot(saved);
             }
+            if let Some(computed) = self.sum_thread.take() {
+                self.replica.finish_sum(computed)?;
+            }
             self.settle()?;
             if let Some(saving) = self.replica.take_snapshot_task() {
-                self.snapshot_thread.begin(saving)?;
+                self.snapshot_thread.begin("snapshot", move || saving.run())?;
+            }
+            if let Some(summing) = self.replica.take_sum_task() {
+                self.sum_thread.begin("checksum", move || summing.run())?;
             }
             self.status_publisher.publish(&self.replica, ticks, self.disk_full.is_published());
             if stops && taken == 0 {
@@ -172,6 +182,7 @@ impl<M: ThreadMachine, D: Disk + 'static> Thread<M, D> {
             Message::SnapshotCarried(to, arrived) => {
                 self.replica.note_snapshot_carried(to, arrived);
             }
+            Message::Sum(from, sum) => self.replica.note_sum(from, sum),
             Message::Wake => {}
         }
         Ok(())

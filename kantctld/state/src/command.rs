@@ -2,12 +2,13 @@
 //! imperative; `apply` answers it with events. It holds neither the reasons of a decision nor a
 //! time: the leader's stamp is in [`Stamped`].
 //!
-//! Log entries outlive software versions: variants and fields may be added (with a serde default),
-//! but none may change its meaning.
+//! Log entries outlive software versions. Variants and fields may be added, and `apply` may treat
+//! them differently, from a higher rules level on: see `command/level.rs`.
 
 mod actor;
 mod bulk_action;
 mod key_action;
+mod level;
 mod many;
 mod round;
 mod service;
@@ -24,6 +25,7 @@ use common::id::{
 use common::job::{Ask, ExitStatus, JobSize, Owner, Patch};
 use common::node::Inventory;
 use common::reservation::Reservation;
+use common::rules_level::RulesLevel;
 use common::service::{StopReason, UpdateFailure};
 use common::time::Span;
 use common::token::TokenId;
@@ -33,6 +35,7 @@ use serde::{Deserialize, Serialize};
 pub use actor::Actor;
 pub use bulk_action::{BulkAction, SomeTasks};
 pub use key_action::KeyAction;
+pub use level::LEVELS;
 pub use many::{ManyJobs, OneOfMany};
 pub use round::{RoundGrow, RoundPreempt, RoundShrink, RoundStart};
 pub use service::{Deployment, ServiceAction};
@@ -259,6 +262,8 @@ pub enum Command {
     /// Forgets finished jobs, request keys, reservations and usage that are old enough. Of many
     /// jobs, one command forgets only some.
     ForgetDone,
+    /// Raises the rules level. The leader has seen that all controllers know it.
+    RaiseRules { to: RulesLevel },
     /// Ends tasks that can no longer start and asked to be ended in that case. Of many tasks, one
     /// command ends only some.
     EndHopeless,

@@ -76,6 +76,7 @@ pub fn wakes_scheduler(events: &[Event]) -> bool {
         | Event::InvitationWithdrawn { .. }
         | Event::NodeEnrolled { .. }
         | Event::NodeRevoked { .. }
+        | Event::RulesRaised { .. }
         | Event::KeyStepBegun { .. }
         | Event::InvitationUsed { .. }
         | Event::TokenCreated { .. }

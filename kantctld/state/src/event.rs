@@ -17,6 +17,7 @@ use common::id::{
 };
 use common::job::{ExitStatus, Outcome, PreemptReason, Preempted, StepRecord};
 use common::reason::Refusal;
+use common::rules_level::RulesLevel;
 use common::time::Time;
 use common::token::TokenId;
 use common::unit::Tasks;
@@ -265,6 +266,10 @@ pub enum Event {
     NodeRevoked {
         name: NodeName,
         by: Uid,
+    },
+    /// All controllers know a higher rules level, and it is in force.
+    RulesRaised {
+        to: RulesLevel,
     },
     /// A step of the replacement of the cluster key began, or the replacement ended.
     KeyStepBegun {

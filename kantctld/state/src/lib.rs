@@ -33,6 +33,7 @@ mod state;
 pub mod charging;
 mod deadline;
 mod dependency;
+pub mod entry;
 pub mod invariant;
 mod kept;
 mod lease;
@@ -52,8 +53,9 @@ mod apply;
 
 pub use apply::{apply, may_wait, updated};
 pub use command::{
-    Actor, BulkAction, Command, Deployment, ManyJobs, NewToken, OneOfMany, RoundGrow, RoundPreempt,
-    RoundShrink, RoundStart, ServiceAction, Settings, SomeTasks, Stamped, Target, UserBounds,
+    Actor, BulkAction, Command, Deployment, LEVELS, ManyJobs, NewToken, OneOfMany, RoundGrow,
+    RoundPreempt, RoundShrink, RoundStart, ServiceAction, Settings, SomeTasks, Stamped, Target,
+    UserBounds,
 };
 pub use deadline::missed;
 pub use dependency::{OpenTerm, Verdict, dependency_reason, open_terms, verdict};

@@ -32,6 +32,7 @@ use common::id::{
 use common::policy::qos::Qos;
 use common::policy::queue::Queue;
 use common::reservation::Reservation;
+use common::rules_level::RulesLevel;
 use common::serde_skip::is_default;
 use common::time::Time;
 use serde::{Deserialize, Serialize};
@@ -42,6 +43,8 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct State {
     pub(crate) now: Time,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) rules_level: RulesLevel,
     pub(crate) settings: Option<Settings>,
     /// Queues that are no longer configured, but kept in the settings for their unfinished jobs.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
@@ -121,6 +124,12 @@ impl State {
     #[must_use]
     pub const fn now(&self) -> Time {
         self.now
+    }
+
+    /// The rules level in force. It never decreases.
+    #[must_use]
+    pub const fn rules_level(&self) -> RulesLevel {
+        self.rules_level
     }
 
     /// The current settings; `None` before the first configuration.

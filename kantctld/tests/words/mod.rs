@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "each test uses what it needs")]
 
 use common::id::LogIndex;
+use common::rules_level::{TooEarly, UnknownLevel};
 use kantctld::raft::Machine;
 use std::sync::{Arc, Mutex};
 
@@ -21,6 +22,18 @@ impl Machine for Words {
 
     fn command_bytes(command: &String) -> usize {
         command.len()
+    }
+
+    fn check_command(&self, _: &String) -> Result<(), TooEarly> {
+        Ok(())
+    }
+
+    fn check_entry(&self, _: &[u8]) -> Result<(), UnknownLevel> {
+        Ok(())
+    }
+
+    fn check_snapshot(&self, _: &[u8]) -> Result<(), UnknownLevel> {
+        Ok(())
     }
 
     fn pack(&mut self, commands: Vec<String>) -> Vec<u8> {
@@ -43,6 +56,10 @@ impl Machine for Words {
 
     fn encode_snapshot(words: &String) -> Result<Vec<u8>, String> {
         Ok(words.clone().into_bytes())
+    }
+
+    fn checksum(words: &String) -> Result<u32, String> {
+        Ok(crc32fast::hash(words.as_bytes()))
     }
 
     fn restore(&mut self, index: LogIndex, bytes: &[u8]) -> Result<(), String> {

@@ -2,6 +2,7 @@
 //! library, the files of the log, snapshots, backups.
 
 use common::id::{ClusterId, ControllerId, LogIndex};
+use common::rules_level::{RulesLevel, RulesLevels, TooEarly, UnknownLevel};
 use replica::{Bootstrap, Machine, Replica, ReplicaConfig, SNAPSHOT_BYTES_MIN};
 use wal::{Disk, DiskFile, Entry, HardState, Index, MemDisk, Options, Recovered, Snapshot};
 use wal::{Term, Wal};
@@ -26,7 +27,23 @@ impl Machine for NoState {
         Ok(Vec::new())
     }
 
+    fn check_command(&self, _: &Vec<u8>) -> Result<(), TooEarly> {
+        Ok(())
+    }
+
+    fn check_entry(&self, entry: &[u8]) -> Result<(), UnknownLevel> {
+        check(entry)
+    }
+
+    fn check_snapshot(&self, bytes: &[u8]) -> Result<(), UnknownLevel> {
+        check(bytes)
+    }
+
     fn freeze(&self) {}
+
+    fn checksum((): &()) -> Result<u32, String> {
+        Ok(0)
+    }
 
     fn encode_snapshot((): &()) -> Result<Vec<u8>, String> {
         Ok(Vec::new())
@@ -39,6 +56,15 @@ impl Machine for NoState {
     fn lead(&mut self, _: bool) {}
 }
 
+/// Some entries are of a level that this machine does not know.
+fn check(bytes: &[u8]) -> Result<(), UnknownLevel> {
+    let known = RulesLevels { oldest: RulesLevel::FIRST, newest: RulesLevel::FIRST };
+    match bytes.first() {
+        Some(0xff) => Err(UnknownLevel { needs: RulesLevel(0xff), known }),
+        _ => Ok(()),
+    }
+}
+
 /// Gives a new follower messages, each after its length in two bytes, with a tick after each.
 pub fn raft_message(bytes: &[u8]) {
     let replica_config = ReplicaConfig {
@@ -47,6 +73,7 @@ pub fn raft_message(bytes: &[u8]) {
         bootstrap: Bootstrap::Join,
         snapshot_every: 100,
         snapshot_bytes_min: SNAPSHOT_BYTES_MIN,
+        compare_every: 2,
         seed: 1,
         options: small_segments(),
     };
@@ -64,7 +91,9 @@ pub fn raft_message(bytes: &[u8]) {
         if replica.step(message).is_err() || settle(&mut replica).is_err() {
             return;
         }
-        replica.tick();
+        if replica.tick().is_err() {
+            return;
+        }
     }
 }
 
@@ -169,19 +198,20 @@ pub fn raft_snapshot(bytes: &[u8]) {
         bootstrap: Bootstrap::None,
         snapshot_every: 100,
         snapshot_bytes_min: SNAPSHOT_BYTES_MIN,
+        compare_every: 2,
         seed: 1,
         options: small_segments(),
     };
     if let Ok(mut replica) = Replica::<_, _, ()>::open(disk, &replica_config, NoState) {
         let _ = settle(&mut replica);
-        replica.tick();
+        let _ = replica.tick();
     }
 }
 
 /// Reads a state; what is read can be written and read again.
 pub fn state_snapshot(bytes: &[u8]) {
     let mut whole = b"kantstat".to_vec();
-    whole.extend_from_slice(&state::persist::FORMAT.to_le_bytes());
+    whole.extend_from_slice(&u32::from(state::LEVELS.newest.0).to_le_bytes());
     whole.extend_from_slice(bytes);
     for bytes in [bytes, &whole] {
         if let Ok(state) = state::persist::from_bytes(bytes) {

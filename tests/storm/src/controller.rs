@@ -15,16 +15,22 @@ use crate::requests::Requests;
 use crate::settle::settle;
 use crate::steady::Steady;
 use common::id::{ClusterId, ControllerId};
+use common::rules_level::{RulesLevel, RulesLevels};
 use common::time::{Span, Time};
 use common::wire::node::{FromNode, ToNode};
-use replica::{Bootstrap, LogError, Replica, ReplicaConfig, Role, Settled, SnapshotOutcome};
-use state::Settings;
+use lead::ReportedLevels;
+use replica::{
+    Bootstrap, LogError, Replica, ReplicaConfig, Role, Settled, SnapshotOutcome, Status, SumOutcome,
+};
+use state::{Command, Settings};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Time between two broadcasts of the clock readings, in milliseconds, as in the daemon.
-const CLOCK_PERIOD_MS: u64 = 1_000;
+/// Time between two reports to the other controllers, in milliseconds, as in the daemon.
+const REPORT_PERIOD_MS: u64 = 1_000;
+/// States are compared after this number of log entries.
+const COMPARE_EVERY: u64 = 16;
 /// Size of a log segment, small so that a short history has many.
 const SEGMENT_BYTES: u64 = 16 << 10;
 
@@ -52,6 +58,10 @@ pub struct Process {
     /// A snapshot on the disk that the log does not know yet. In the daemon, another thread writes
     /// it.
     saved: Option<SnapshotOutcome>,
+    /// A checksum that the log does not know yet.
+    summed: Option<SumOutcome>,
+    /// The rules levels that the other controllers know.
+    levels: ReportedLevels,
     /// It waits for room on its disk.
     pub is_stuck: bool,
     outputs: Vec<Output>,
@@ -59,8 +69,8 @@ pub struct Process {
     watch: Option<lead::Watch>,
     /// Users' requests about large arrays, which enter the log part by part.
     parts: BTreeMap<AskId, lead::Parts>,
-    /// When it next sends its clock readings to the others, in milliseconds.
-    clock_due_ms: u64,
+    /// When it next reports to the others, in milliseconds.
+    report_due_ms: u64,
 }
 
 /// Readings of its machine's clocks.
@@ -81,7 +91,7 @@ impl Process {
         bootstrap: &Bootstrap,
         disk: StormDisk,
         life: u64,
-        at_start: Clocks,
+        (levels, at_start): (RulesLevels, Clocks),
         config: &ClusterConfig,
     ) -> Result<Self, LogError> {
         let opening = ReplicaConfig {
@@ -90,6 +100,7 @@ impl Process {
             bootstrap: bootstrap.clone(),
             snapshot_every: config.snapshot_every,
             snapshot_bytes_min: config.snapshot_bytes_min,
+            compare_every: COMPARE_EVERY,
             seed: config.seed ^ (life << 8),
             options: wal::Options {
                 segment_bytes: SEGMENT_BYTES,
@@ -98,12 +109,21 @@ impl Process {
             },
         };
         let clock = Steady::new(at_start.wall, at_start.now_ms, config.mutant);
-        let machine = SimMachine::new(id, clock, config.judge.clone(), config.mutant);
+        let machine = SimMachine::new(id, levels, clock, config.judge.clone(), config.mutant);
         let replica = Replica::open(disk, &opening, machine)?;
-        let (outputs, again) = (Vec::new(), Vec::new());
-        let (lead, saved, watch, parts) = (None, None, None, BTreeMap::new());
-        let (is_stuck, clock_due_ms) = (false, 0);
-        Ok(Self { replica, lead, saved, is_stuck, outputs, again, watch, parts, clock_due_ms })
+        Ok(Self {
+            replica,
+            lead: None,
+            saved: None,
+            summed: None,
+            levels: ReportedLevels::default(),
+            is_stuck: false,
+            outputs: Vec::new(),
+            again: Vec::new(),
+            watch: None,
+            parts: BTreeMap::new(),
+            report_due_ms: 0,
+        })
     }
 
     pub fn replica(&self) -> &Replica<SimMachine, StormDisk, Ticket> {
@@ -156,9 +176,13 @@ impl Process {
                 Input::SnapshotCarried(id, arrived) => {
                     self.replica.note_snapshot_carried(id, arrived);
                 }
-                Input::Clock(from, clock) => {
+                Input::Report(from, report) => {
                     let leads = self.replica.leader() == Some(from);
-                    self.replica.machine_mut().clock.on_reading(from, clock, leads);
+                    self.replica.machine_mut().clock.on_report(from, report, leads);
+                    self.levels.note(from, report.levels, Span(clocks.now_ms));
+                    if let Some(sum) = report.sum {
+                        self.replica.note_sum(from, sum);
+                    }
                 }
                 Input::Ask(id, body) => self.ask(id, body, config, &mut requests, &mut reads),
                 Input::Propose(command, ticket) => requests.commands.push((*command, ticket)),
@@ -172,15 +196,11 @@ impl Process {
                 }
             }
         }
+        if is_ticked {
+            received = received.and_then(|()| self.tick(clocks.now_ms, config, &mut requests));
+        }
         if received.is_err() {
             return (Vec::new(), Vec::new(), received);
-        }
-        if is_ticked {
-            self.replica.tick();
-            self.send_clock(clocks.now_ms);
-            if let Some(saved) = self.saved.take() {
-                self.replica.finish_snapshot(saved);
-            }
         }
         self.act(clocks.now_ms, config, &mut requests);
         reads.append(&mut requests.reads);
@@ -198,14 +218,45 @@ impl Process {
         (std::mem::take(&mut self.outputs), std::mem::take(&mut self.again), result)
     }
 
-    /// Sends the clock readings to the other controllers once per period.
-    fn send_clock(&mut self, now_ms: u64) {
-        if now_ms >= self.clock_due_ms {
-            self.clock_due_ms = now_ms + CLOCK_PERIOD_MS;
-            let leads = self.replica.leads();
-            let shown = self.replica.machine_mut().shown(leads);
-            self.outputs.push(Output::Clock(shown));
+    fn tick(
+        &mut self,
+        now_ms: u64,
+        config: &ClusterConfig,
+        requests: &mut Requests,
+    ) -> Result<(), LogError> {
+        self.replica.tick()?;
+        if let Some(saved) = self.saved.take() {
+            self.replica.finish_snapshot(saved);
         }
+        if let Some(summed) = self.summed.take() {
+            self.replica.finish_sum(summed)?;
+        }
+        if now_ms >= self.report_due_ms {
+            self.report_due_ms = now_ms + REPORT_PERIOD_MS;
+            let status = self.replica.status();
+            let report = self.replica.machine_mut().report(status.leads, status.sum);
+            self.outputs.push(Output::Report(report));
+            let next = self.next_rules(&status, now_ms, config).filter(|_| status.leads);
+            if let Some(to) = next {
+                self.outputs.push(Output::RaisesRules(to));
+                requests.commands.push((Command::RaiseRules { to }, Ticket::Unused));
+            }
+        }
+        Ok(())
+    }
+
+    /// The rules level that all members know, if it is higher than the one in force.
+    fn next_rules(
+        &self,
+        status: &Status,
+        now_ms: u64,
+        config: &ClusterConfig,
+    ) -> Option<RulesLevel> {
+        let machine = self.replica.machine();
+        let (in_force, own) = (machine.state.rules_level(), machine.levels());
+        let is_hasty = config.mutant == Some(Mutant::HastyRules);
+        let others = status.members.known.keys().filter(|id| **id != status.id && !is_hasty);
+        self.levels.next(in_force, own, others.copied(), None, Span(now_ms))
     }
 
     fn on_message(
@@ -246,6 +297,9 @@ impl Process {
         self.is_stuck = matches!(settled, Settled::DiskFull(_));
         if let Some(saving) = self.replica.take_snapshot_task() {
             self.saved = Some(saving.run());
+        }
+        if let Some(summing) = self.replica.take_sum_task() {
+            self.summed = Some(summing.run());
         }
         let mut requests = Requests::default();
         let machine = self.replica.machine_mut();

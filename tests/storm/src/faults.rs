@@ -49,6 +49,8 @@ pub enum Kind {
     Revoke,
     /// The cluster key is replaced.
     RotateKey,
+    /// A controller is stopped and started with the other one of two releases.
+    Install,
 }
 
 impl Kind {

@@ -7,15 +7,21 @@ use crate::node::ended;
 use crate::steady::Steady;
 use common::id::{ControllerId, LogIndex, RequestKey};
 use common::job::EndCause;
+use common::rules_level::{RulesLevel, RulesLevels, TooEarly, UnknownLevel};
 use common::wire::node::{StepPhase, StepStatus};
-use common::wire::peer::PeerClock;
+use common::wire::peer::{PeerReport, StateSum};
 use replica::Machine;
-use state::{Command, Event, Stamped, State};
+use state::{Command, Event, LEVELS, Stamped, State, entry};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// The first byte of each entry.
-const ENTRY_FORMAT: u8 = 1;
+/// The rules levels of the release that all controllers run at first.
+pub const OLD_RELEASE: RulesLevels = LEVELS;
+
+/// Those of the release after it, which a fault installs. At its newest level, jobs have a comment.
+pub const NEW_RELEASE: RulesLevels =
+    RulesLevels { oldest: LEVELS.oldest, newest: RulesLevel(LEVELS.newest.0 + 1) };
 
 /// The state machine of one run of a controller's process.
 pub struct SimMachine {
@@ -29,6 +35,8 @@ pub struct SimMachine {
     /// It leads, and has applied all entries of earlier terms.
     pub leading: bool,
     me: ControllerId,
+    /// The rules levels of its release.
+    levels: RulesLevels,
     judge: Rc<RefCell<LogJudge>>,
     mutant: Option<Mutant>,
     before: State,
@@ -39,6 +47,7 @@ impl SimMachine {
     /// A machine with an empty state.
     pub fn new(
         me: ControllerId,
+        levels: RulesLevels,
         clock: Steady,
         judge: Rc<RefCell<LogJudge>>,
         mutant: Option<Mutant>,
@@ -50,6 +59,7 @@ impl SimMachine {
             is_restored: false,
             leading: false,
             me,
+            levels,
             judge,
             mutant,
             before: State::default(),
@@ -70,7 +80,26 @@ impl SimMachine {
         if self.has(Mutant::SkipLedgerCheck) {
             self.make_room(stamped);
         }
-        state::apply(&mut self.state, stamped)
+        let stamped = self.by_rules(stamped);
+        state::apply(&mut self.state, &stamped)
+    }
+
+    /// The command with the effect that the newest level of the new release adds.
+    fn by_rules<'a>(&self, stamped: &'a Stamped<Command>) -> Cow<'a, Stamped<Command>> {
+        let level = match self.has(Mutant::EarlyRules) {
+            true => self.levels.newest,
+            false => self.state.rules_level(),
+        };
+        let mut changed = Cow::Borrowed(stamped);
+        let is_known = self.levels.newest == NEW_RELEASE.newest;
+        if is_known
+            && level == NEW_RELEASE.newest
+            && let Command::SubmitJob { .. } = stamped.command
+            && let Command::SubmitJob { ask, .. } = &mut changed.to_mut().command
+        {
+            ask.comment = Some("by the new rules".to_owned());
+        }
+        changed
     }
 
     /// For a mutant: lets a start take resources that are held, by recording their holder as
@@ -105,6 +134,18 @@ impl Machine for SimMachine {
         1 << 10
     }
 
+    fn check_command(&self, command: &Command) -> Result<(), TooEarly> {
+        entry::check_level(&self.state, command)
+    }
+
+    fn check_entry(&self, entry: &[u8]) -> Result<(), UnknownLevel> {
+        self.levels.check(entry::level_of(entry))
+    }
+
+    fn check_snapshot(&self, bytes: &[u8]) -> Result<(), UnknownLevel> {
+        state::persist::level_of(bytes).map_or(Ok(()), |level| self.levels.check(level))
+    }
+
     fn pack(&mut self, commands: Vec<Command>) -> Vec<u8> {
         self.clock.not_before(self.state.now());
         let at = self.clock.now();
@@ -119,16 +160,12 @@ impl Machine for SimMachine {
                 }
             }
         }
-        let mut bytes = vec![ENTRY_FORMAT];
-        rmp_serde::encode::write_named(&mut bytes, &batch)
-            .expect("commands are plain data, and writing to memory does not fail");
-        bytes
+        entry::pack(&self.state, &batch)
+            .expect("commands are plain data, and writing to memory does not fail")
     }
 
     fn apply(&mut self, index: LogIndex, entry: &[u8]) -> Result<Vec<Vec<Event>>, String> {
-        let body = entry.strip_prefix(&[ENTRY_FORMAT]).ok_or("it has another format")?;
-        let batch: Vec<Stamped<Command>> =
-            rmp_serde::from_slice(body).map_err(|error| error.to_string())?;
+        let batch = entry::unpack(entry, self.levels).map_err(|error| error.to_string())?;
         if self.has(Mutant::SnapshotMisses) {
             self.before = self.state.clone();
         }
@@ -167,8 +204,13 @@ impl Machine for SimMachine {
         state::persist::to_bytes(frozen).map_err(|error| error.to_string())
     }
 
+    fn checksum(frozen: &State) -> Result<u32, String> {
+        state::persist::checksum(frozen).map_err(|error| error.to_string())
+    }
+
     fn restore(&mut self, index: LogIndex, bytes: &[u8]) -> Result<(), String> {
-        self.state = state::persist::from_bytes(bytes).map_err(|error| error.to_string())?;
+        let restored = state::persist::from_bytes_of(bytes, self.levels);
+        self.state = restored.map_err(|error| error.to_string())?;
         self.is_restored = true;
         self.applied.clear();
         self.judge.borrow_mut().note_state(self.me, index, &self.state);
@@ -181,14 +223,18 @@ impl Machine for SimMachine {
 }
 
 impl SimMachine {
-    /// The clock readings that other controllers receive. Followers take the leader's time over.
-    pub fn shown(&mut self, leads: bool) -> PeerClock {
-        let shown = self.clock.shown(leads);
-        if let Some(cluster) = shown.cluster {
+    /// The report that other controllers receive. Followers take the leader's time over.
+    pub fn report(&mut self, leads: bool, sum: Option<StateSum>) -> PeerReport {
+        let (wall, cluster) = self.clock.shown(leads);
+        if let Some(cluster) = cluster {
             let now_ms = self.clock.uptime_ms();
             self.judge.borrow_mut().time.note_given(now_ms, self.me, cluster);
         }
-        shown
+        PeerReport { wall, cluster, levels: self.levels, sum }
+    }
+
+    pub const fn levels(&self) -> RulesLevels {
+        self.levels
     }
 
     /// For a mutant: replaces job ids in answers by numbers that this controller counts from

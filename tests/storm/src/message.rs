@@ -2,9 +2,10 @@
 
 use common::id::{AttemptId, ControllerId, JobId, JobKey};
 use common::job::EndCause;
+use common::rules_level::RulesLevel;
 use common::time::Span;
 use common::wire::node::{FromNode, ToNode};
-use common::wire::peer::PeerClock;
+use common::wire::peer::PeerReport;
 use replica::{Change, Completion, PeerMessage, ProposeError};
 use state::{Command, Event};
 
@@ -98,8 +99,8 @@ pub enum Input {
     Change(Vec<Change>),
     /// The operator requests a transfer of the leadership.
     Transfer,
-    /// Clock readings of another controller.
-    Clock(ControllerId, PeerClock),
+    /// A report of another controller.
+    Report(ControllerId, PeerReport),
     /// A message from a node.
     Up(LinkId, Box<FromNode>),
     /// A node's connection ended.
@@ -117,8 +118,10 @@ pub enum Output {
     Close(LinkId),
     Reply(AskId, Reply),
     Changed(Result<Completion<Vec<Event>>, ProposeError>),
-    /// Its clock readings, for all other controllers.
-    Clock(PeerClock),
+    /// Its report to all other controllers.
+    Report(PeerReport),
+    /// As the leader, it proposes to raise the rules level.
+    RaisesRules(RulesLevel),
     /// Requests to run again at this time, in milliseconds.
     Wake(u64),
 }

@@ -34,6 +34,10 @@ pub enum Mutant {
     KeepRevoked,
     /// The next step of a new cluster key begins before all nodes have followed.
     HastyKey,
+    /// The leader raises the rules level without asking the other controllers.
+    HastyRules,
+    /// A new release applies its newest rules level before it is in force.
+    EarlyRules,
     /// A node without a leader goes on with its jobs.
     NoFence,
     /// A controller that lost its disk comes back under its old id with an empty disk.

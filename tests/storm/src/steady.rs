@@ -4,7 +4,7 @@
 use crate::mutants::Mutant;
 use common::id::ControllerId;
 use common::time::{Span, Time};
-use common::wire::peer::PeerClock;
+use common::wire::peer::PeerReport;
 use lead::{ClusterClock, Reading};
 
 /// The true time when every history begins.
@@ -49,15 +49,15 @@ impl Steady {
         self.clock.now(Reading { wall: self.wall, uptime: self.uptime })
     }
 
-    /// The readings that other controllers receive.
-    pub fn shown(&mut self, leads: bool) -> PeerClock {
-        PeerClock { wall: self.wall, cluster: leads.then(|| self.now()) }
+    /// The wall clock and, if it leads, the cluster time, as other controllers receive them.
+    pub fn shown(&mut self, leads: bool) -> (Time, Option<Time>) {
+        (self.wall, leads.then(|| self.now()))
     }
 
-    /// Handles the clock readings of another controller, which may be the leader.
-    pub fn on_reading(&mut self, from: ControllerId, clock: PeerClock, leads: bool) {
-        self.clock.hear(from, clock.wall, self.uptime);
-        if let Some(cluster) = clock.cluster.filter(|_| leads) {
+    /// Handles the report of another controller, which may be the leader.
+    pub fn on_report(&mut self, from: ControllerId, report: PeerReport, leads: bool) {
+        self.clock.hear(from, report.wall, self.uptime);
+        if let Some(cluster) = report.cluster.filter(|_| leads) {
             self.clock.follow(cluster, self.uptime);
         }
     }

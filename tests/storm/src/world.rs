@@ -8,6 +8,7 @@ mod faults;
 mod host;
 mod operator;
 mod quiet;
+mod releases;
 mod rot;
 mod services;
 mod sessions;
@@ -193,7 +194,9 @@ impl World {
             Event::PeerMessage { from, to, has_snapshot, bytes } => {
                 self.peer_message_arrives(from, to, has_snapshot, bytes);
             }
-            Event::Clock(from, to, clock) => drop(self.input(to, Input::Clock(from, clock))),
+            Event::Report(from, to, report) => {
+                self.input(to, Input::Report(from, report));
+            }
             Event::Work(work) => self.begin_work(work),
             Event::Ask(to, id, body) => self.ask_arrives(to, id, body),
             Event::AskAgain(id) => self.ask_again(id),
@@ -230,6 +233,7 @@ impl World {
             self.promise_judge.read(event);
             log.services.borrow_mut().read(self.now_ms, event);
         }
+
         self.complaints.append(&mut log.complaints);
         self.complaints.append(&mut log.services.borrow_mut().complaints);
         self.complaints.append(&mut log.time.complaints);

@@ -74,6 +74,8 @@ fn injected_bugs_are_caught() {
     caught("no-fence", "truth");
     caught("keep-revoked", "revoked");
     caught("hasty-key", "key");
+    caught("hasty-rules", "rules");
+    caught("early-rules", "same-bytes");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod invitation;
 mod key;
 mod node;
+mod upgrade;
 
 use crate::failure::{Failure, OK};
 use crate::fetch::Answer;
@@ -30,6 +31,7 @@ Examples:
   kantctl admin node invite 'g[001-064]'
   kantctl admin node revoke g017
   kantctl admin key rotate
+  kantctl admin upgrade status
   kantctl admin backup /var/backups/kant-monday
 
 To add a controller, invite it here and run on its own host:
@@ -103,6 +105,9 @@ pub enum What {
     /// Replace the cluster key while the cluster runs
     #[command(subcommand, after_help = key::EXAMPLES)]
     Key(key::Key),
+    /// Show what an upgrade has reached, and its next step
+    #[command(subcommand, after_help = upgrade::EXAMPLES)]
+    Upgrade(upgrade::Upgrade),
     /// Save the whole state of the cluster in one file, for `kantctld restore`
     #[command(after_help = BACKUP_EXAMPLES)]
     Backup(Backup),
@@ -166,6 +171,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         What::Invitation(asked) => return invitation::run(asked, server, screen).await,
         What::Node(node) => return node::run(node, server, screen).await,
         What::Key(asked) => return key::run(asked, server, screen).await,
+        What::Upgrade(asked) => return upgrade::run(asked, server, screen).await,
         What::Backup(backup) => return save(&backup.file, server, screen).await,
     };
     let raw: Value = match controller {

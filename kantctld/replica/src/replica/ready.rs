@@ -174,6 +174,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
                 }
             };
             self.applied = entry.index;
+            self.begin_sum(entry.index);
             self.unsaved_bytes += entry.data.len() as u64;
             self.pending.answer(entry.index, entry.term, outcome, &mut self.outbox);
         }

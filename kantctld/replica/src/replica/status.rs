@@ -4,6 +4,7 @@ use super::Replica;
 use crate::machine::Machine;
 use crate::members::Members;
 use common::id::{ControllerId, LogIndex};
+use common::wire::peer::StateSum;
 use raft::StateRole;
 use wal::Disk;
 
@@ -47,6 +48,8 @@ pub struct Status {
     /// The last entry in its newest snapshot.
     pub snapshot: LogIndex,
     pub members: Members,
+    /// Its latest checksum of the state.
+    pub sum: Option<StateSum>,
     /// Sorted by id; empty unless it leads.
     pub followers: Vec<Follower>,
 }
@@ -80,6 +83,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
             applied: LogIndex(self.applied),
             snapshot: LogIndex(self.node.store().snapshot_index),
             members: self.node.store().members.clone(),
+            sum: self.sums.latest(),
             followers,
         }
     }

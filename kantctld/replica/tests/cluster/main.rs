@@ -5,6 +5,8 @@
 mod changes;
 mod disk_errors;
 mod elections;
+mod levels;
 mod loss;
 mod snapshots;
+mod sums;
 mod test_cluster;

@@ -1,6 +1,7 @@
 //! A test cluster of replicas over disks in memory, with a network that can be cut. Deterministic.
 
 use common::id::{ClusterId, ControllerId, LogIndex};
+use common::rules_level::{RulesLevel, RulesLevels, TooEarly, UnknownLevel};
 use replica::{
     Bootstrap, Change, LogError, Machine, Member, PeerMessage, ProposeError, Replica,
     ReplicaConfig, Settled, SnapshotOutcome, SnapshotTask,
@@ -11,11 +12,30 @@ use wal::{MemDisk, Options};
 
 pub type Answer = Result<Completion<u64>, ProposeError>;
 
+/// Numbers from here on need rules level 2.
+pub const NEW: u64 = 1_000;
+/// Numbers from here on need rules level 3, which is never in force.
+pub const TOO_NEW: u64 = 2_000;
+
 /// A machine that adds up numbers and remembers them.
 #[derive(Default)]
 pub struct Adder {
     pub numbers: Vec<u64>,
     pub leading: bool,
+    /// It knows only level 1.
+    is_old: bool,
+    /// It takes this number for another one.
+    misreads: Option<u64>,
+}
+
+impl Adder {
+    fn check(&self, encoded: &[u8]) -> Result<(), UnknownLevel> {
+        let (numbers, _) = encoded.as_chunks::<8>();
+        let is_new = numbers.iter().any(|bytes| u64::from_le_bytes(*bytes) >= NEW);
+        let newest = if self.is_old { RulesLevel(1) } else { RulesLevel(2) };
+        let known = RulesLevels { oldest: RulesLevel(1), newest };
+        known.check(if is_new { RulesLevel(2) } else { RulesLevel(1) })
+    }
 }
 
 impl Machine for Adder {
@@ -25,6 +45,21 @@ impl Machine for Adder {
 
     fn command_bytes(_: &u64) -> usize {
         8
+    }
+
+    fn check_command(&self, number: &u64) -> Result<(), TooEarly> {
+        match *number >= TOO_NEW {
+            true => Err(TooEarly { needs: RulesLevel(3), level: RulesLevel(2) }),
+            false => Ok(()),
+        }
+    }
+
+    fn check_entry(&self, entry: &[u8]) -> Result<(), UnknownLevel> {
+        self.check(entry)
+    }
+
+    fn check_snapshot(&self, bytes: &[u8]) -> Result<(), UnknownLevel> {
+        self.check(bytes)
     }
 
     fn pack(&mut self, commands: Vec<u64>) -> Vec<u8> {
@@ -39,7 +74,7 @@ impl Machine for Adder {
         let numbers = numbers.iter().map(|bytes| u64::from_le_bytes(*bytes));
         Ok(numbers
             .map(|number| {
-                self.numbers.push(number);
+                self.numbers.push(number + u64::from(self.misreads == Some(number)));
                 self.numbers.iter().sum()
             })
             .collect())
@@ -51,6 +86,10 @@ impl Machine for Adder {
 
     fn encode_snapshot(numbers: &Vec<u64>) -> Result<Vec<u8>, String> {
         Ok(numbers.iter().flat_map(|number| number.to_le_bytes()).collect())
+    }
+
+    fn checksum(numbers: &Vec<u64>) -> Result<u32, String> {
+        Ok(numbers.iter().fold(7, |sum: u32, n| sum.wrapping_mul(31).wrapping_add(*n as u32)))
     }
 
     fn restore(&mut self, _: LogIndex, bytes: &[u8]) -> Result<(), String> {
@@ -76,6 +115,10 @@ pub struct TestCluster {
     pub ends: BTreeMap<u64, LogError>,
     pub snapshot_every: u64,
     pub snapshot_bytes_min: u64,
+    /// Controllers with a release that knows only level 1.
+    pub old: BTreeSet<u64>,
+    /// A controller that takes a number for another one.
+    pub misreads: Option<(u64, u64)>,
     /// Snapshots in progress; `None` writes them at once.
     pub under_way: Option<BTreeMap<u64, SnapshotTask<Adder, MemDisk>>>,
     seed: u64,
@@ -96,6 +139,8 @@ impl TestCluster {
             ends: BTreeMap::new(),
             snapshot_every: 1 << 20,
             snapshot_bytes_min: 1 << 20,
+            old: BTreeSet::new(),
+            misreads: None,
             under_way: None,
             seed: 7,
             tickets: 0,
@@ -124,15 +169,23 @@ impl TestCluster {
             bootstrap,
             snapshot_every: self.snapshot_every,
             snapshot_bytes_min: self.snapshot_bytes_min,
+            compare_every: 8,
             seed: self.seed,
             options: Options { segment_bytes: 4096, salt: id, memory_bytes: 1000 },
         }
     }
 
     pub fn open(&mut self, id: u64, bootstrap: Bootstrap) {
+        let replica = self.try_open(id, bootstrap).unwrap();
+        self.nodes.insert(id, replica);
+    }
+
+    pub fn try_open(&mut self, id: u64, bootstrap: Bootstrap) -> Result<Node, LogError> {
         let disk = self.disks.entry(id).or_default().clone();
         let replica_config = self.replica_config(id, bootstrap);
-        self.nodes.insert(id, Replica::open(disk, &replica_config, Adder::default()).unwrap());
+        let misreads = self.misreads.filter(|(who, _)| *who == id).map(|(_, number)| number);
+        let is_old = self.old.contains(&id);
+        Replica::open(disk, &replica_config, Adder { is_old, misreads, ..Adder::default() })
     }
 
     pub fn join(&mut self, id: u64) {
@@ -223,8 +276,30 @@ impl TestCluster {
     pub fn run(&mut self, ticks: u32) {
         self.settle();
         for _ in 0..ticks {
-            self.nodes.values_mut().for_each(Replica::tick);
+            self.tick();
             self.settle();
+        }
+    }
+
+    /// Ticks all replicas and lets them compare their states.
+    fn tick(&mut self) {
+        let (mut sums, mut ends) = (Vec::new(), Vec::new());
+        for (id, node) in &mut self.nodes {
+            if let Some(task) = node.take_sum_task() {
+                node.finish_sum(task.run()).unwrap();
+            }
+            sums.extend(node.status().sum.map(|sum| (*id, sum)));
+            ends.extend(node.tick().err().map(|error| (*id, error)));
+        }
+        for (from, sum) in sums {
+            let arrives = |id: &u64| *id != from && !self.cut.contains(&(from, *id));
+            for (_, node) in self.nodes.iter_mut().filter(|(id, _)| arrives(id)) {
+                node.note_sum(ControllerId(from), sum);
+            }
+        }
+        for (id, error) in ends {
+            self.ends.insert(id, error);
+            self.kill(id);
         }
     }
 

@@ -24,6 +24,7 @@ mod lease_over;
 mod node_lost;
 mod node_silent;
 mod operators;
+mod raise_rules;
 mod register_node;
 mod release_job;
 mod report_health;
@@ -90,11 +91,7 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
         Command::ReportHealth { node, findings } => {
             report_health::apply(state, out, node, findings)
         }
-        Command::RegisterNode { name, identity, address, version, inventory, steps } => {
-            let hello =
-                register_node::Registration { name, identity, address, version, inventory, steps };
-            register_node::apply(state, out, &hello)
-        }
+        hello @ Command::RegisterNode { .. } => register_node::apply(state, out, hello),
         Command::NodeSilent { name } => node_silent::apply(state, out, name),
         Command::NodeLost { name } => node_lost::apply(state, out, name),
         by_operator @ (Command::DrainNode { .. }
@@ -105,6 +102,7 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
         | Command::Invite { .. }
         | Command::WithdrawInvitation { .. }
         | Command::RevokeNode { .. }) => operators::apply(state, out, by_operator),
+        Command::RaiseRules { to } => raise_rules::apply(state, out, *to),
         Command::RotateKey(action) => rotate_key::apply(state, out, action),
         about_service @ (Command::DeployService(_)
         | Command::ActOnService { .. }

@@ -6,6 +6,7 @@
 //! machine may take over the name of a node that is not connected; what the old machine held is
 //! lost. Resources that the node still uses stay allocated.
 
+use crate::command::Command;
 use crate::event::Event;
 use crate::fault::NodeFaults;
 use crate::job::SharePhase;
@@ -21,16 +22,30 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A borrowed `RegisterNode`.
-pub(super) struct Registration<'a> {
-    pub(super) name: &'a NodeName,
-    pub(super) identity: &'a str,
-    pub(super) address: &'a str,
-    pub(super) version: &'a str,
-    pub(super) inventory: &'a Inventory,
-    pub(super) steps: &'a [StepStatus],
+struct Registration<'a> {
+    name: &'a NodeName,
+    identity: &'a str,
+    address: &'a str,
+    version: &'a str,
+    inventory: &'a Inventory,
+    steps: &'a [StepStatus],
 }
 
 pub(super) fn apply(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    command: &Command,
+) -> Result<(), Refusal> {
+    let Command::RegisterNode { name, identity, address, version, inventory, steps } = command
+    else {
+        // The caller passes no other command.
+        return Ok(());
+    };
+    let hello = Registration { name, identity, address, version, inventory, steps };
+    register(state, events, &hello)
+}
+
+fn register(
     state: &mut State,
     events: &mut Vec<Event>,
     hello: &Registration<'_>,

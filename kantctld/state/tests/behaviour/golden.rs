@@ -6,7 +6,7 @@ use crate::house::{House, USER, end, exited, name, running, settings, share};
 use common::id::JobKey;
 use common::job::{Ask, EndCause, Phase};
 use state::persist::{from_bytes, to_bytes};
-use state::{Command, State, Target};
+use state::{Command, LEVELS, State, Target};
 use std::path::{Path, PathBuf};
 
 fn golden(set: &str) -> PathBuf {
@@ -70,17 +70,12 @@ fn the_state_is_written_as_the_kept_file_says() {
 }
 
 #[test]
-fn a_state_of_the_format_before_is_read() {
+fn a_state_of_the_release_before_is_read() {
     check_is_lived(&from_bytes(&std::fs::read(golden("previous")).unwrap()).unwrap());
 }
 
 #[test]
-fn what_is_kept_of_the_format_before_is_at_most_one_behind() {
-    let format = |set| {
-        let bytes = std::fs::read(golden(set)).unwrap();
-        u32::from_le_bytes(bytes[8..12].try_into().unwrap())
-    };
-    let (current, previous) = (format("current"), format("previous"));
-    assert_eq!(current, state::persist::FORMAT);
-    assert!(previous == current || previous + 1 == current, "{previous}, then {current}");
+fn what_is_kept_of_the_release_before_has_a_level_that_this_one_knows() {
+    let level = |set| state::persist::level_of(&std::fs::read(golden(set)).unwrap()).unwrap();
+    assert!(LEVELS.check(level("previous")).is_ok() && level("previous") <= level("current"));
 }

@@ -33,7 +33,7 @@ impl ClaimJudge {
             match held {
                 None => differences.push(format!("{id} lives on {node}, and holds nothing")),
                 Some((_, held)) => {
-                    let gpus: Vec<_> = held.gpus.iter().copied().collect();
+                    let gpus: Vec<_> = held.gpus.to_vec();
                     let is_same = held.cpus == share.cpus
                         && held.memory == share.memory
                         && gpus == share.gpus;

@@ -8,7 +8,7 @@ use crate::controller::Process;
 use crate::message::{Host as At, Input, Output};
 use crate::mutants::Mutant;
 use common::id::ControllerId;
-use common::wire::peer::PeerClock;
+use common::wire::peer::PeerReport;
 use replica::{Bootstrap, LogError, Member, PeerMessage, StoreError};
 
 /// Time between two ticks of a controller, in milliseconds, as in the daemon.
@@ -25,7 +25,8 @@ impl World {
 
     pub(super) fn add_host(&mut self, id: ControllerId, bootstrap: Bootstrap) {
         let lies = self.plan.has(Mutant::AckBeforeFsync);
-        self.hosts.insert(id, Host::new(bootstrap, lies));
+        let host = Host { levels: self.release_in_use(), ..Host::new(bootstrap, lies) };
+        self.hosts.insert(id, host);
         self.log.borrow_mut().time.note_wall(self.now_ms, id, 0);
         self.start_soon(id, 1);
     }
@@ -59,8 +60,9 @@ impl World {
         host.life += 1;
         let life = host.life;
         self.log.borrow_mut().time.note_start(self.now_ms, id, host.skew_ms);
-        let (disk, clocks) = (host.disk.clone(), host.clocks(self.now_ms));
-        let started = Process::start(id, &host.bootstrap, disk, life, clocks, &self.config);
+        let (disk, levels) = (host.disk.clone(), host.levels);
+        let at_start = (levels, host.clocks(self.now_ms));
+        let started = Process::start(id, &host.bootstrap, disk, life, at_start, &self.config);
         match started {
             Ok(process) => {
                 host.process = Some(process);
@@ -91,6 +93,9 @@ impl World {
         );
         if let Some(host) = self.hosts.get_mut(&id) {
             host.disk.memory.restart();
+        }
+        if self.is_too_old(id, error) {
+            return self.install_new(id);
         }
         match (is_damaged, self.rotten == Some(id)) {
             (true, true) => self.replace_broken(id),
@@ -186,6 +191,10 @@ impl World {
             self.kill_controller(id);
             return self.replace_broken(id);
         }
+        if self.is_too_old(id, error) {
+            self.kill_controller(id);
+            return self.install_new(id);
+        }
         let is_expected = matches!(
             error,
             LogError::Store(StoreError::Wal(wal::Error::Io { .. } | wal::Error::Poisoned { .. }))
@@ -251,7 +260,8 @@ impl World {
             Output::Changed(result) => {
                 self.story.add(self.now_ms, || format!("operator receives {result:?}"));
             }
-            Output::Clock(clock) => self.carry_clock(id, clock, at_ms),
+            Output::Report(report) => self.carry_report(id, report, at_ms),
+            Output::RaisesRules(to) => self.judge_rules(id, to),
             Output::Wake(at_ms) => self.run_at(id, at_ms.max(self.now_ms + 1)),
         }
     }
@@ -274,14 +284,14 @@ impl World {
         }
     }
 
-    /// Sends a controller's clock readings to all other controllers.
-    fn carry_clock(&mut self, id: ControllerId, clock: PeerClock, at_ms: u64) {
+    /// Sends a controller's report to all other controllers.
+    fn carry_report(&mut self, id: ControllerId, report: PeerReport, at_ms: u64) {
         let others: Vec<ControllerId> =
             self.hosts.keys().copied().filter(|other| *other != id).collect();
         for other in others {
             let (from, to) = (At::Controller(id), At::Controller(other));
             for delay_ms in self.net.carry(self.now_ms, from, to) {
-                self.agenda.add(at_ms + delay_ms, Event::Clock(id, other, clock));
+                self.agenda.add(at_ms + delay_ms, Event::Report(id, other, report));
             }
         }
     }

@@ -4,7 +4,7 @@
 use crate::message::{AskId, Body, LinkId, Reply, StepChange};
 use common::id::{AttemptId, ControllerId};
 use common::wire::node::{FromNode, ToNode};
-use common::wire::peer::PeerClock;
+use common::wire::peer::PeerReport;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
@@ -24,8 +24,8 @@ pub enum Event {
         has_snapshot: bool,
         bytes: Vec<u8>,
     },
-    /// Clock readings that the first controller sent arrive at the second.
-    Clock(ControllerId, ControllerId, PeerClock),
+    /// A report that the first controller sent arrives at the second.
+    Report(ControllerId, ControllerId, PeerReport),
     /// A user begins an action of the plan.
     Work(usize),
     /// A user's request arrives at a controller.

@@ -121,6 +121,7 @@ impl World {
             }
             Kind::Transfer => drop(self.input(id, Input::Transfer)),
             Kind::Rot => self.damage(id, rng),
+            Kind::Install => self.install_other(id, fault.lasts_ms),
             _ => {}
         }
     }

@@ -2,8 +2,10 @@
 
 use crate::controller::{Clocks, Process};
 use crate::disk::StormDisk;
+use crate::machine::OLD_RELEASE;
 use crate::message::Input;
 use crate::steady::true_time;
+use common::rules_level::RulesLevels;
 use common::time::Time;
 use replica::Bootstrap;
 
@@ -11,6 +13,10 @@ pub struct Host {
     pub disk: StormDisk,
     /// How an empty disk is initialized: to found a cluster, or to join one.
     pub bootstrap: Bootstrap,
+    /// The rules levels of the release that is installed.
+    pub levels: RulesLevels,
+    /// When it replaced another one, in milliseconds.
+    pub installed_ms: Option<u64>,
     /// The process, while it runs.
     pub process: Option<Process>,
     /// Number of starts of the process.
@@ -43,6 +49,8 @@ impl Host {
         Self {
             disk: StormDisk::new(lies),
             bootstrap,
+            levels: OLD_RELEASE,
+            installed_ms: None,
             process: None,
             life: 0,
             skew_ms: 0,

@@ -56,6 +56,7 @@ impl World {
         self.story.add(self.now_ms, || "the trouble is over".to_owned());
         self.net.heal();
         self.set_walls_right();
+        self.complete_upgrade();
         let ids: Vec<ControllerId> = self.hosts.keys().copied().collect();
         for id in ids {
             let Some(host) = self.hosts.get_mut(&id) else { continue };
@@ -123,6 +124,7 @@ impl World {
                     && state.services().next().is_none()
                     && state.key_status().is_settled()
                     && all_enrolled
+                    && self.is_upgraded(state.rules_level())
             })
     }
 

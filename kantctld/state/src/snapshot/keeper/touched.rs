@@ -71,6 +71,7 @@ impl Touched {
             | Event::InvitationWithdrawn { .. }
             | Event::NodeEnrolled { .. }
             | Event::NodeRevoked { .. }
+            | Event::RulesRaised { .. }
             | Event::KeyStepBegun { .. }
             | Event::InvitationUsed { .. }
             | Event::TokenCreated { .. }

@@ -1,0 +1,51 @@
+//! GET /v1/upgrade: what runs where, and the next step of an upgrade.
+
+use super::controllers::check_operator;
+use super::error::ApiFailure;
+use crate::clock::uptime;
+use crate::core::Core;
+use crate::reload::Reloader;
+use axum::extract::State;
+use axum::{Extension, Json};
+use common::wire::api::{ControllerRelease, UpgradeView};
+use net::User;
+use query::upgrade::{node_releases, upgrade};
+use state::LEVELS;
+use std::sync::Arc;
+
+/// For operators, answered by the leader.
+pub async fn show(
+    State(core): State<Arc<Core>>,
+    Extension(reloader): Extension<Arc<Reloader>>,
+    user: User,
+) -> Result<Json<UpgradeView>, ApiFailure> {
+    check_operator(&core, &user)?;
+    let level_max = reloader.rules_level_max().await;
+    let status = core.standing.borrow().clone();
+    let controllers = status.members.known.iter().map(|(id, member)| {
+        let is_local = *id == status.id;
+        let holds = status.followers.iter().find(|one| one.id == *id).map(|one| one.holds);
+        let holds = if is_local { Some(status.last) } else { holds };
+        let (release, levels) = match is_local {
+            true => (Some(env!("CARGO_PKG_VERSION").to_owned()), Some(LEVELS)),
+            false => {
+                let levels = core.peers.levels.lock().of(*id, uptime());
+                (core.peers.addresses.release(*id), levels)
+            }
+        };
+        ControllerRelease {
+            id: *id,
+            name: member.name.clone(),
+            leads: status.leader == Some(*id),
+            release,
+            levels,
+            behind: holds.map(|holds| status.committed.0.saturating_sub(holds.0)),
+        }
+    });
+    let controllers = controllers.collect();
+    let (level, nodes) = {
+        let state = core.state.read();
+        (state.rules_level(), node_releases(&state))
+    };
+    Ok(Json(upgrade(level, level_max, controllers, nodes, status.members.is_joint())))
+}
