@@ -37,6 +37,16 @@ pub enum Due {
     EndSession(NodeName),
 }
 
+/// A silence of a node. A node may come back and be silent again between two checks, and then has
+/// its full time again: it had contact meanwhile, on which the fence of its jobs is based.
+#[derive(Debug, Clone, Copy)]
+struct Silence {
+    /// Its beginning in the state, which distinguishes it from other silences of the node.
+    stamp: Time,
+    /// When a check first saw it.
+    seen_at: Span,
+}
+
 /// The timers of one term, by this controller's monotonic clock. Observations of an earlier term
 /// say nothing about the time between, so each term starts with new timers, which grant every node
 /// the full time.
@@ -48,7 +58,7 @@ pub struct Watch {
     /// The time observed so far, on which the times below are based.
     watched: Span,
     forgot_at: Span,
-    silent: BTreeMap<NodeName, Span>,
+    silent: BTreeMap<NodeName, Silence>,
     crossed: BTreeMap<NodeName, Span>,
     /// When the lease of each job was last renewed, or first seen.
     lease_renewed: BTreeMap<JobKey, Span>,
@@ -134,10 +144,15 @@ impl Watch {
                 (Contact::Connected, Presence::Absent) => {
                     due.push(Due::Propose(Command::NodeSilent { name: name.clone() }));
                 }
-                (Contact::Silent { .. }, Presence::Absent) => {
+                (Contact::Silent { since: stamp }, Presence::Absent) => {
                     self.crossed.remove(name);
-                    let since = *self.silent.entry(name.clone()).or_insert(self.watched);
-                    if self.has_passed(since, self.limits.node_lost_after) {
+                    let seen = Silence { stamp, seen_at: self.watched };
+                    let silence = self.silent.entry(name.clone()).or_insert(seen);
+                    if silence.stamp != stamp {
+                        *silence = seen;
+                    }
+                    let seen_at = silence.seen_at;
+                    if self.has_passed(seen_at, self.limits.node_lost_after) {
                         due.push(Due::Propose(Command::NodeLost { name: name.clone() }));
                     }
                 }

@@ -70,6 +70,18 @@ fn a_node_that_comes_back_has_its_full_time_again() {
 }
 
 #[test]
+fn a_node_that_comes_back_between_two_checks_has_its_full_time_again() {
+    let mut cluster = TestCluster::of(&["a"]);
+    let mut guard = Guard::new(Presence::Absent);
+    cluster.apply(Command::NodeSilent { name: name("a") });
+    assert_eq!(guard.look_for(&mut cluster, 300), []);
+    cluster.register("a", testkit::inventory(64, 64, 0));
+    cluster.apply(Command::NodeSilent { name: name("a") });
+    assert_eq!(guard.look_for(&mut cluster, 300), []);
+    assert_eq!(guard.look_for(&mut cluster, 1), [lost("a")]);
+}
+
+#[test]
 fn a_stopped_controller_calls_no_node_lost_for_that_time() {
     let mut cluster = TestCluster::of(&["a"]);
     let mut guard = Guard::new(Presence::Absent);
