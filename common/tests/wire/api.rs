@@ -175,6 +175,7 @@ fn controllers_match_the_golden_files() {
     let join = JoinRequest {
         protocol: PEER_PROTOCOL,
         release: "0.1.0".to_owned(),
+        levels: Some(RulesLevels { oldest: RulesLevel(1), newest: RulesLevel(2) }),
         name: "ctl2".to_owned(),
         address: "ctl2:7600".to_owned(),
         learner: false,

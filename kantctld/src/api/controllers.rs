@@ -123,7 +123,8 @@ pub async fn join(
     })
     .map_err(IntoResponse::into_response)?;
     super::cluster_key::check_settled(&core).map_err(IntoResponse::into_response)?;
-    check_join(&peers, &request).map_err(IntoResponse::into_response)?;
+    let in_force = core.state.read().rules_level();
+    check_join(&peers, in_force, &request).map_err(IntoResponse::into_response)?;
     let id = accept(&core, &peers, request).await.map_err(IntoResponse::into_response)?;
     let release = env!("CARGO_PKG_VERSION").to_owned();
     let key = Secret(core.keys.held().keys.issuing.secret());

@@ -14,6 +14,7 @@ use net::{
     Authority, Backoff, Client, ClientError, ClusterKey, ClusterKeys, Endpoint, Identity,
     Invitation,
 };
+use state::LEVELS;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -65,6 +66,7 @@ pub(super) async fn request_membership(
     let identity = Identity::invited(&invitation)?;
     let request = JoinRequest {
         protocol: PEER_PROTOCOL,
+        levels: Some(LEVELS),
         release: env!("CARGO_PKG_VERSION").to_owned(),
         name: name(config),
         address: address.to_owned(),

@@ -3,6 +3,7 @@
 
 use anyhow::Context as _;
 use common::id::{ClusterId, ControllerId};
+use common::rules_level::{RulesLevel, RulesLevels};
 use common::time::{Span, Time};
 use common::wire::api::{ControllerList, ControllerRole, JoinAnswer, JoinRequest, Secret};
 use common::wire::peer::{FromPeer, PEER_PATH, PEER_PROTOCOL, PeerHello, ToPeer};
@@ -48,9 +49,11 @@ fn a_refused_peer_gets_the_reason_and_advice() -> anyhow::Result<()> {
     let cluster = before.cluster;
     let other = ClusterId(cluster.0 ^ 1);
     let hour = Span::from_seconds(3600);
+    let newer = RulesLevels { oldest: RulesLevel(200), newest: RulesLevel(201) };
     let join = JoinRequest {
         protocol: PEER_PROTOCOL,
         release: "0.0.1".to_owned(),
+        levels: None,
         name: "x".to_owned(),
         address: "127.0.0.1:1".to_owned(),
         learner: true,
@@ -65,6 +68,7 @@ fn a_refused_peer_gets_the_reason_and_advice() -> anyhow::Result<()> {
             "install the same release on both",
         ),
         (JoinRequest { cluster: Some(other), ..join.clone() }, "ask a controller of its own"),
+        (JoinRequest { levels: Some(newer), ..join.clone() }, "applies rules level 1"),
         (JoinRequest { now: now()? + hour, ..join.clone() }, "correct NTP"),
         (JoinRequest { now: now()? - hour, ..join.clone() }, "correct NTP"),
         (JoinRequest { address: "0.0.0.0:7600".to_owned(), ..join }, "`advertise`"),
@@ -125,6 +129,7 @@ fn a_controller_with_only_the_cluster_key_joins_once_with_an_invitation() -> any
         Ok(JoinRequest {
             protocol: PEER_PROTOCOL,
             release: "0.0.1".to_owned(),
+            levels: None,
             name: "x".to_owned(),
             address: format!("127.0.0.1:{number}"),
             learner: true,

@@ -2,6 +2,7 @@
 
 use super::enrolment::Secret;
 use crate::id::{ClusterId, ControllerId, LogIndex};
+use crate::rules_level::RulesLevels;
 use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +62,9 @@ pub struct JoinRequest {
     /// [`crate::wire::peer::PEER_PROTOCOL`] of the sender.
     pub protocol: u32,
     pub release: String,
+    /// The rules levels that its release can apply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub levels: Option<RulesLevels>,
     pub name: String,
     /// The address for other controllers.
     pub address: String,

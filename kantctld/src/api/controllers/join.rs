@@ -11,6 +11,7 @@ use crate::raft::{Change, ChangeRefusal, Follower, Member, ProposeError, Status}
 use crate::state_machine::StateMachine;
 use axum::http::StatusCode;
 use common::id::{ControllerId, LogIndex};
+use common::rules_level::RulesLevel;
 use common::wire::api::JoinRequest;
 use common::wire::peer::PEER_PROTOCOL;
 use state::Command;
@@ -22,7 +23,11 @@ const TEXT_BYTES_MAX: usize = 255;
 ///
 /// # Errors
 /// A refusal that names the remedy.
-pub fn check_join(peers: &Peers<StateMachine>, request: &JoinRequest) -> Result<(), net::Refusal> {
+pub fn check_join(
+    peers: &Peers<StateMachine>,
+    in_force: RulesLevel,
+    request: &JoinRequest,
+) -> Result<(), net::Refusal> {
     let now = wall_clock();
     let ours = env!("CARGO_PKG_VERSION");
     let refuse =
@@ -36,6 +41,14 @@ pub fn check_join(peers: &Peers<StateMachine>, request: &JoinRequest) -> Result<
                  cluster uses {PEER_PROTOCOL}: install the same release on both"
             ),
         );
+    }
+    if let Some(Err(unknown)) = request.levels.map(|levels| levels.check(in_force)) {
+        let message = format!(
+            "this cluster applies rules level {in_force}, and kantctld {} knows {}: install the \
+             release of the cluster's controllers, kantctld {ours}",
+            request.release, unknown.known
+        );
+        return refuse("rules_level", message);
     }
     if let Some(theirs) = request.cluster.filter(|cluster| *cluster != peers.local.cluster) {
         let ours = peers.local.cluster;
