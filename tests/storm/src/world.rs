@@ -112,7 +112,12 @@ impl World {
             judge: log.clone(),
         };
         let mut rng = Rng::new(plan.seed, 4);
-        let nodes = (0..plan.nodes).map(|place| Node::new(place, &mut rng)).collect();
+        let mut nodes: Vec<Node> =
+            (0..plan.nodes).map(|place| Node::new(place, &mut rng)).collect();
+        if plan.faults.iter().any(|fault| fault.kind.is_of_trust()) {
+            // Elsewhere certificates play no part, and nodes have them from the beginning.
+            nodes.iter_mut().for_each(|node| node.enrolment = 0);
+        }
         let progress = plan.works.iter().map(|_| Progress::default()).collect();
         let mut world = Self {
             now_ms: 0,
@@ -155,6 +160,7 @@ impl World {
         }
         for node in 0..self.nodes.len() {
             let at_ms = self.rng.below(2_000);
+            self.nodes[node].joins_at_ms = at_ms;
             self.agenda.add(at_ms, Event::Kantd(node));
             self.agenda.add(at_ms, Event::Fence(node));
         }
