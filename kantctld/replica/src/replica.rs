@@ -23,10 +23,9 @@ use crate::open::ReplicaConfig;
 use crate::outbox::Outbox;
 use crate::peer_message::PeerMessage;
 use crate::pending::{Callers, PendingEntries};
-use crate::state_sums::StateSums;
 use crate::storage::LogStore;
 use common::id::{ControllerId, LogIndex};
-use comparison::SumStage;
+use comparison::Comparison;
 use election::{ELECTION_TICKS, HEARTBEAT_TICKS};
 use raft::{Config, RawNode, SnapshotStatus, StateRole};
 use read_index::Reads;
@@ -77,9 +76,7 @@ pub struct Replica<M: Machine, D: Disk, T> {
     /// A change of members was applied, and its commit may not be durable.
     has_new_members: bool,
     snapshot_stage: SnapshotStage<M, D>,
-    compare_every: u64,
-    sums: StateSums,
-    sum_stage: SumStage<M>,
+    comparison: Comparison<M>,
     outbox: Outbox<T, M::Answer>,
 }
 
@@ -130,9 +127,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
             reports: Vec::new(),
             has_new_members: false,
             snapshot_stage: SnapshotStage::Idle,
-            compare_every: replica_config.compare_every.max(1),
-            sums: StateSums::default(),
-            sum_stage: SumStage::Idle,
+            comparison: Comparison::new(replica_config.compare_every),
             outbox: Outbox::default(),
         };
         replica.campaign_if_alone()?;
@@ -171,7 +166,10 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
             }
         };
         loss_check::check(&self.node.raft, &message)?;
-        level_check::check_message(&self.machine, &message)?;
+        // The library ignores what an earlier leader sends.
+        if message.term >= self.node.raft.term {
+            level_check::check_message(&self.machine, &message)?;
+        }
         if let Err(error) = self.node.step(message) {
             tracing::debug!("dropped a message: {error}");
         }

@@ -8,27 +8,23 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// The number of checksums kept of each member: others may be this many behind.
 const KEPT: usize = 4;
-/// How long a difference from the leader may stay undecided, because too few voters have reported,
-/// in ticks. Then the leader's state counts.
-const UNDECIDED_TICKS_MAX: u32 = 200;
-
 /// The checksums of all members, as one of them knows them.
 #[derive(Debug, Default)]
 pub(crate) struct StateSums {
     own: VecDeque<StateSum>,
     others: BTreeMap<u64, VecDeque<StateSum>>,
-    /// How long the difference has been undecided.
-    undecided_ticks: u32,
+    /// The last index at which an undecided difference was logged.
+    logged: Option<LogIndex>,
 }
 
 /// What a member knows of its own state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Finding {
-    /// No member that counts has another state.
+    /// No other state is known, or most voters have this one.
     Same,
     /// Most voters have another state at this index.
     Differs(LogIndex),
-    /// The leader has another state, and neither of the two has a majority.
+    /// Some voters have another state at this index, and no state has a majority.
     Undecided(LogIndex),
 }
 
@@ -42,31 +38,39 @@ impl StateSums {
         keep(&mut self.own, sum);
     }
 
+    /// The state was replaced by a snapshot of the leader.
+    pub fn forget_own(&mut self) {
+        self.own.clear();
+    }
+
     /// Notes another member's checksum, which may be repeated.
     pub fn note(&mut self, from: u64, sum: StateSum) {
         keep(self.others.entry(from).or_default(), sum);
     }
 
-    /// Counts a tick. Returns the index at which this member's state was found to differ, if it
-    /// must end. `leader` is 0 if there is none.
-    pub fn tick(&mut self, me: u64, voters: &[u64], leader: u64) -> Option<LogIndex> {
+    /// The index at which most voters have another state than this member, which must end then. A
+    /// difference that no majority decides is only logged: ending could cost the others their
+    /// majority, and this member may be the healthy one.
+    pub fn check(&mut self, me: u64, voters: &[u64]) -> Option<LogIndex> {
         self.others.retain(|id, _| voters.contains(id));
-        match self.find(me, voters, leader) {
-            Finding::Same => self.undecided_ticks = 0,
-            Finding::Differs(index) => return Some(index),
+        match self.find(me, voters) {
+            Finding::Same => None,
+            Finding::Differs(index) => Some(index),
             Finding::Undecided(index) => {
-                self.undecided_ticks += 1;
-                if self.undecided_ticks > UNDECIDED_TICKS_MAX {
-                    return Some(index);
+                if self.logged.replace(index) != Some(index) {
+                    tracing::error!(
+                        "controllers have different states after log entry {index}, and no state \
+                         has a majority: the memory or disk of one of them may be faulty"
+                    );
                 }
+                None
             }
         }
-        None
     }
 
-    fn find(&self, me: u64, voters: &[u64], leader: u64) -> Finding {
-        let mut undecided = None;
-        for own in &self.own {
+    /// The newest index at which others are known decides.
+    fn find(&self, me: u64, voters: &[u64]) -> Finding {
+        for own in self.own.iter().rev() {
             let at = |id: u64| match id == me {
                 true => Some(own.sum),
                 false => {
@@ -77,23 +81,22 @@ impl StateSums {
             let is_majority =
                 |sum: u32| sums.iter().filter(|s| **s == sum).count() > voters.len() / 2;
             if is_majority(own.sum) {
-                continue;
+                return Finding::Same;
             }
             if sums.iter().any(|sum| is_majority(*sum)) {
                 return Finding::Differs(own.index);
             }
-            if leader != me && at(leader).is_some_and(|sum| sum != own.sum) {
-                undecided = Some(own.index);
+            if sums.iter().any(|sum| *sum != own.sum) {
+                return Finding::Undecided(own.index);
             }
         }
-        undecided.map_or(Finding::Same, Finding::Undecided)
+        Finding::Same
     }
 }
 
+/// Keeps the newest. A member that has started again may report an index again.
 fn keep(sums: &mut VecDeque<StateSum>, sum: StateSum) {
-    if sums.back().is_some_and(|last| last.index >= sum.index) {
-        return;
-    }
+    sums.retain(|kept| kept.index < sum.index);
     if sums.len() == KEPT {
         sums.pop_front();
     }
@@ -118,42 +121,52 @@ mod tests {
         sums
     }
 
+    const INDEX: Option<LogIndex> = Some(LogIndex(10));
+
     #[test]
-    fn a_member_that_differs_from_the_majority_ends_even_if_it_leads() {
-        for leader in [0, 1, 2] {
-            assert_eq!(member(7, &[(2, 8), (3, 8)]).tick(1, &VOTERS, leader), Some(LogIndex(10)));
-            assert_eq!(member(8, &[(2, 7), (3, 8)]).tick(1, &VOTERS, leader), None);
-        }
+    fn a_member_that_differs_from_the_majority_ends() {
+        assert_eq!(member(7, &[(2, 8), (3, 8)]).check(1, &VOTERS), INDEX);
+        assert_eq!(member(8, &[(2, 7), (3, 8)]).check(1, &VOTERS), None);
     }
 
     #[test]
-    fn two_that_differ_wait_for_the_third_and_then_the_follower_ends() {
-        let mut sums = member(7, &[(2, 8)]);
-        for _ in 0..UNDECIDED_TICKS_MAX {
-            assert_eq!(sums.tick(1, &VOTERS, 2), None);
-        }
-        assert_eq!(sums.tick(1, &VOTERS, 2), Some(LogIndex(10)));
-        let mut leading = member(7, &[(2, 8)]);
-        assert!((0..1_000).all(|_| leading.tick(1, &VOTERS, 1).is_none()), "the leader goes on");
+    fn no_member_ends_while_no_state_has_a_majority() {
+        assert_eq!(member(7, &[(2, 8)]).check(1, &VOTERS), None, "the third has not reported");
+        assert_eq!(member(7, &[(2, 8)]).check(1, &[1, 2]), None, "one of two");
+        assert_eq!(member(7, &[(2, 8), (3, 9)]).check(1, &VOTERS), None, "all differ");
         let mut sums = member(7, &[(2, 8)]);
         sums.note(3, sum(10, 7));
-        assert_eq!(sums.tick(1, &VOTERS, 2), None, "most have the same state");
+        assert_eq!(sums.check(1, &VOTERS), None, "most have the same state");
     }
 
     #[test]
     fn a_learner_is_compared_with_the_voters_and_does_not_count() {
         let voters = [2, 3];
-        assert_eq!(member(7, &[(2, 8), (3, 8)]).tick(1, &voters, 2), Some(LogIndex(10)));
-        assert_eq!(member(8, &[(2, 8), (3, 8), (4, 7)]).tick(1, &voters, 2), None);
+        assert_eq!(member(7, &[(2, 8), (3, 8)]).check(1, &voters), INDEX);
+        assert_eq!(member(8, &[(2, 8), (3, 8), (4, 7)]).check(1, &voters), None);
     }
 
     #[test]
-    fn only_states_after_the_same_entry_are_compared() {
+    fn only_states_after_the_same_entry_are_compared_and_the_newest_decides() {
         let mut sums = member(7, &[]);
         sums.note(2, sum(20, 8));
         sums.note(3, sum(20, 8));
-        assert_eq!(sums.tick(1, &VOTERS, 2), None);
+        assert_eq!(sums.check(1, &VOTERS), None);
         sums.note_own(sum(20, 9));
-        assert_eq!(sums.tick(1, &VOTERS, 2), Some(LogIndex(20)));
+        assert_eq!(sums.check(1, &VOTERS), Some(LogIndex(20)));
+        let mut sums = member(7, &[(2, 8), (3, 8)]);
+        sums.note_own(sum(20, 9));
+        [2, 3].into_iter().for_each(|from| sums.note(from, sum(20, 9)));
+        assert_eq!(sums.check(1, &VOTERS), None, "it was the same later");
+    }
+
+    #[test]
+    fn a_member_that_started_again_replaces_what_it_reported() {
+        let mut sums = member(7, &[(2, 8), (3, 8)]);
+        sums.note(2, sum(10, 7));
+        assert_eq!(sums.check(1, &VOTERS), None);
+        let mut sums = member(7, &[(2, 8), (3, 8)]);
+        sums.forget_own();
+        assert_eq!(sums.check(1, &VOTERS), None, "a snapshot has replaced the state");
     }
 }

@@ -44,7 +44,11 @@ pub async fn run(
 }
 
 async fn term(core: &Arc<Core>, reloader: &Reloader, pace: Pace) -> Result<Infallible, Refusal> {
-    configure(core, reloader).await?;
+    // The settings may need a level that is not in force yet.
+    tokio::select! {
+        configured = configure(core, reloader) => configured?,
+        never = rules_level::run(core, reloader) => match never {},
+    }
     let (shared, now) = (core.clone(), core.now());
     let restart = move || shared.scheduler_cache.restart(&shared.state, now);
     let restarted = tokio::task::spawn_blocking(restart);

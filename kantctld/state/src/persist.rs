@@ -12,6 +12,9 @@ use crate::state::State;
 use common::rules_level::{RulesLevel, RulesLevels, UnknownLevel};
 use std::io;
 
+/// The size of the pieces that are added to a checksum.
+const SUM_BYTES: usize = 64 << 10;
+
 const MARK: &[u8; 8] = b"kantstat";
 
 /// The bytes are not a state, or the state could not be serialized.
@@ -45,10 +48,13 @@ pub fn to_bytes(state: &State) -> Result<Vec<u8>, PersistError> {
 /// # Errors
 /// [`PersistError::Encode`], in theory.
 pub fn checksum(state: &State) -> Result<u32, PersistError> {
-    let mut sum = Sum(crc32fast::Hasher::new());
-    sum.0.update(&head(state));
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&head(state));
+    // Many writes are of a few bytes.
+    let mut sum = io::BufWriter::with_capacity(SUM_BYTES, Sum(&mut hasher));
     rmp_serde::encode::write_named(&mut sum, state).map_err(PersistError::Encode)?;
-    Ok(sum.0.finalize())
+    drop(sum);
+    Ok(hasher.finalize())
 }
 
 /// What comes before the state.
@@ -95,9 +101,9 @@ fn split(bytes: &[u8]) -> Result<(RulesLevel, &[u8]), PersistError> {
 }
 
 /// Adds up what is written to it.
-struct Sum(crc32fast::Hasher);
+struct Sum<'a>(&'a mut crc32fast::Hasher);
 
-impl io::Write for Sum {
+impl io::Write for Sum<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.update(bytes);
         Ok(bytes.len())

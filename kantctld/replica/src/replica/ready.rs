@@ -120,6 +120,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
                 .restore(LogIndex(index), state)
                 .map_err(|reason| decode_error("a snapshot")(std::io::Error::other(reason)))?;
             (self.applied, self.unsaved_bytes) = (index, 0);
+            self.comparison.restored(index);
             unwritten.snapshot = None;
         }
         let store = self.node.mut_store();

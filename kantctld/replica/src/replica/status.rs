@@ -83,7 +83,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
             applied: LogIndex(self.applied),
             snapshot: LogIndex(self.node.store().snapshot_index),
             members: self.node.store().members.clone(),
-            sum: self.sums.latest(),
+            sum: self.comparison.sums.latest(),
             followers,
         }
     }
