@@ -52,6 +52,11 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Whether it concerns certificates.
+    pub const fn is_of_trust(self) -> bool {
+        matches!(self, Self::Revoke | Self::RotateKey)
+    }
+
     /// The name on the command line.
     pub fn name(self) -> String {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()

@@ -41,12 +41,12 @@ pub struct Node {
     /// A router runs on it, and has this table.
     pub has_router: bool,
     pub table: Vec<RouteOrder>,
-    /// The number of the enrolment in its certificate.
+    /// The number of the enrolment in its certificate; 0 if it has none yet.
     pub enrolment: u32,
     /// The step of the replacements of the cluster key in which the certificate was issued.
     pub key_generation: u32,
-    /// Until when its certificate stays revoked, in milliseconds.
-    pub revoked_until_ms: u64,
+    /// When it joins if it has no valid certificate, in milliseconds.
+    pub joins_at_ms: u64,
     findings: Vec<Finding>,
     boots: u32,
     steps: BTreeMap<AttemptId, Step>,
@@ -91,7 +91,7 @@ impl Node {
             table: Vec::new(),
             enrolment: 1,
             key_generation: 0,
-            revoked_until_ms: 0,
+            joins_at_ms: 0,
             findings: Vec::new(),
             boots: 1,
             steps: BTreeMap::new(),

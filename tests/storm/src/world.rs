@@ -154,6 +154,7 @@ impl World {
         }
         for node in 0..self.nodes.len() {
             let at_ms = self.rng.below(2_000);
+            self.begin_trust(node, at_ms);
             self.agenda.add(at_ms, Event::Kantd(node));
             self.agenda.add(at_ms, Event::Fence(node));
         }

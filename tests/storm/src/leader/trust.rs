@@ -67,7 +67,8 @@ impl Lead {
         let has_followed =
             |node| self.table.key_generation(node).is_some_and(|held| held >= generation);
         let is_out = |node| state.enrolment(node).is_some_and(|one| one.revoked.is_some());
-        let mut nodes = state.nodes().map(|(name, _)| name);
+        let enrolled = state.enrolments().map(|(name, _)| name);
+        let mut nodes = enrolled.chain(state.nodes().map(|(name, _)| name));
         let all = self.mutant == Some(Mutant::HastyKey)
             || nodes.all(|node| is_out(node) || has_followed(node));
         if !status.is_settled() && all {

@@ -41,7 +41,7 @@ impl World {
         if self.ready_ms.is_none() && self.tasks.is_empty() && is_whole {
             self.ready();
         }
-        self.let_join_again(leader);
+        self.let_join(leader);
         if self.is_healed {
             self.mend(leader);
             self.stop_services(leader);

@@ -155,6 +155,14 @@ impl World {
                     let phase = state.and_then(|s| s.element(key)).map(|(_, e)| e.phase);
                     open.push(format!("job {key} is {}", phase.unwrap_or(Phase::Pending)));
                 }
+                for (name, enrolment) in state.into_iter().flat_map(State::enrolments) {
+                    if enrolment.revoked.is_some() {
+                        open.push(format!("{name} has not joined again"));
+                    }
+                }
+                if state.is_some_and(|state| !state.key_status().is_settled()) {
+                    open.push("a new cluster key is in progress".to_owned());
+                }
             }
         }
         if self.replicas().is_none() {

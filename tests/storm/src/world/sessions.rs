@@ -18,7 +18,7 @@ impl World {
     pub(super) fn start_kantd(&mut self, place: usize) {
         let mutant = self.plan.mutant;
         let node = &mut self.nodes[place];
-        if node.kantd.is_some() {
+        if node.kantd.is_some() || node.enrolment == 0 {
             return;
         }
         node.start_kantd(mutant);
