@@ -7,7 +7,7 @@ use crate::answer::address;
 use crate::disk::StormDisk;
 use crate::judge::log::LogJudge;
 use crate::judge::services::ServiceJudge;
-use crate::leader::Lead;
+use crate::leader::{Lead, Silences};
 use crate::machine::SimMachine;
 use crate::message::{AskId, Input, LinkId, Output, Ticket};
 use crate::mutants::Mutant;
@@ -66,7 +66,7 @@ pub struct Process {
     pub is_stuck: bool,
     outputs: Vec<Output>,
     again: Vec<Input>,
-    watch: Option<lead::Watch>,
+    watch: Option<Silences>,
     /// Users' requests about large arrays, which enter the log part by part.
     parts: BTreeMap<AskId, lead::Parts>,
     /// When it next reports to the others, in milliseconds.

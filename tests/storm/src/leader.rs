@@ -8,6 +8,8 @@ mod service_bugs;
 mod services;
 mod trust;
 
+pub use injected_bug::Silences;
+
 use crate::judge::services::ServiceJudge;
 use crate::message::{LinkId, Output, Ticket};
 use crate::mutants::Mutant;
@@ -60,6 +62,8 @@ pub struct Lead {
     stale: Option<State>,
     /// For a mutant: jobs whose promised start is withheld, and until when.
     broken: BTreeMap<JobKey, Time>,
+    /// For a mutant: the silences that it counts.
+    silences: Silences,
 }
 
 struct Session {
@@ -95,18 +99,19 @@ impl Lead {
             violations: Vec::new(),
             stale: None,
             broken: BTreeMap::new(),
+            silences: Silences::new(),
         }
     }
 
-    /// Ends all sessions at the end of the term. The watch is returned for a mutant.
-    pub fn end(self, leader: Option<&str>) -> (Vec<Output>, Watch) {
+    /// Ends all sessions at the end of the term. The silences are returned for a mutant.
+    pub fn end(self, leader: Option<&str>) -> (Vec<Output>, Silences) {
         let mut outputs = Vec::new();
         for link in self.sessions.into_keys() {
             let leader = leader.map(str::to_owned);
             outputs.push(Output::Down(link, Box::new(ToNode::NotLeader { leader })));
             outputs.push(Output::Close(link));
         }
-        (outputs, self.watch)
+        (outputs, self.silences)
     }
 
     /// Does this connection have a session that the state has registered?
@@ -276,6 +281,7 @@ impl Lead {
                 requests.commands.push((Command::Configure(settings.clone()), Ticket::Unused));
             }
             self.advance_key(state, requests);
+            self.add_up_silences(state, requests);
             let table = &self.table;
             let uptime = Span(now_ms);
             for due in self.watch.look(state, |node| table.presence(node), now, uptime) {

@@ -28,7 +28,7 @@ pub enum Mutant {
     SnapshotMisses,
     /// A leader sends to nodes before it has applied all entries of earlier terms.
     EarlySession,
-    /// A new term continues with silences that were counted in an earlier one.
+    /// Silences of a node are added up, also those of earlier terms.
     StaleWatch,
     /// A node whose certificate is revoked keeps its session.
     KeepRevoked,

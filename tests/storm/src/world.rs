@@ -160,7 +160,7 @@ impl World {
         }
         for node in 0..self.nodes.len() {
             let at_ms = self.rng.below(2_000);
-            self.nodes[node].joins_at_ms = at_ms;
+            self.begin_trust(node, at_ms);
             self.agenda.add(at_ms, Event::Kantd(node));
             self.agenda.add(at_ms, Event::Fence(node));
         }

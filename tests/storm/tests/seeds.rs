@@ -59,6 +59,16 @@ fn services_settle_although_a_prolog_hangs() {
     content(4861..4862, FIRST_FAULTS);
 }
 
+/// In these seeds, a node joins again and is revoked again between two checks of the leader. Its
+/// new silence once counted from the beginning of the earlier one, and its jobs started elsewhere
+/// before it had ended them.
+#[test]
+fn a_node_has_its_full_time_although_no_check_saw_it_come_back() {
+    for seed in [314, 430, 450] {
+        content(seed..seed + 1, "revoke,long-cut");
+    }
+}
+
 #[test]
 fn scenarios_written_by_hand_end_well() {
     let failed = storm::check_scenarios();

@@ -1,14 +1,22 @@
 //! Injected bugs of a leader, each active only when it is named.
 
-use super::{Lead, ROUND_PERIOD_MS};
-use common::id::JobKey;
+use super::{FENCE_MARGIN_MS, Lead, ROUND_PERIOD_MS};
+use crate::message::Ticket;
+use crate::mutants::Mutant;
+use crate::requests::Requests;
+use common::id::{JobKey, NodeName};
+use common::node::Contact;
 use common::time::{Span, Time};
-use lead::{Outcome, Watch};
-use state::Command;
-use std::collections::BTreeSet;
+use lead::timers::LOOK_PERIOD;
+use lead::{Outcome, Presence};
+use state::{Command, State};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How long a promised start is withheld.
 const BROKEN_FOR: Span = Span::from_seconds(20);
+
+/// For a mutant: for how long a controller has seen each node silent, in all its terms.
+pub type Silences = BTreeMap<NodeName, Span>;
 
 impl Lead {
     /// For a mutant: a controller that spoke to nodes before it led begins all other work of a
@@ -19,9 +27,29 @@ impl Lead {
         self.services.notify();
     }
 
-    /// For a mutant: continues the watch of an earlier term.
-    pub fn keep_watch_of(&mut self, earlier: Watch) {
-        self.watch = earlier;
+    /// For a mutant: continues the count of an earlier term.
+    pub fn keep_watch_of(&mut self, earlier: Silences) {
+        self.silences = earlier;
+    }
+
+    /// For a mutant: gives up nodes whose silences together, in all terms, last too long.
+    pub(super) fn add_up_silences(&mut self, state: &State, requests: &mut Requests) {
+        if self.mutant != Some(Mutant::StaleWatch) {
+            return;
+        }
+        for (name, node) in state.nodes() {
+            let is_silent = matches!(node.contact, Contact::Silent { .. });
+            if !is_silent || self.table.presence(name) != Presence::Absent {
+                continue;
+            }
+            let sum = self.silences.entry(name.clone()).or_default();
+            *sum = *sum + LOOK_PERIOD;
+            if *sum > self.fence_after + Span(FENCE_MARGIN_MS) {
+                *sum = Span(0);
+                let lost = Command::NodeLost { name: name.clone() };
+                requests.commands.push((lost, Ticket::Unused));
+            }
+        }
     }
 
     /// For a mutant: withholds the starts that were promised from a round's command.

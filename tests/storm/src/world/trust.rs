@@ -17,6 +17,15 @@ const OPERATOR: Actor = Actor { uid: Uid(0), operator: true };
 const JOIN_MS: u64 = 500;
 
 impl World {
+    /// Decides when a node joins: at this time, through the log, if certificates matter in this
+    /// history. In others, nodes have certificates from the beginning.
+    pub(super) fn begin_trust(&mut self, place: usize, at_ms: u64) {
+        if self.plan.faults.iter().any(|fault| fault.kind.is_of_trust()) {
+            let node = &mut self.nodes[place];
+            (node.enrolment, node.joins_at_ms) = (0, at_ms);
+        }
+    }
+
     pub(super) fn change_trust(&mut self, fault: Fault) {
         let Some((leader, _)) = self.leader() else { return };
         let command = match fault.kind {
@@ -88,10 +97,10 @@ impl World {
 /// or by a new key; then it gets another one.
 fn join_command(state: &State, name: &NodeName, now_ms: u64) -> Command {
     let admits = Admits::Nodes(BTreeSet::from([name.clone()]));
-    let mut open = state.invitations().filter(|(hash, invitation)| {
+    let open = state.invitations().filter(|(hash, invitation)| {
         invitation.admits == admits && state.invitation(hash).is_some()
     });
-    match open.next() {
+    match open.min_by_key(|(_, invitation)| invitation.until) {
         Some((hash, _)) => {
             let (hash, key) = (hash.to_owned(), hash.to_owned());
             Command::EnrolNode { hash, key, name: name.clone() }
