@@ -46,14 +46,12 @@ mod what_if;
 
 use crate::core::Core;
 use crate::history_catch_up::KEPT_PATH;
-use crate::peers::Peers;
-use crate::state_machine::StateMachine;
 pub use audit::AuditPath;
 use audited::Auditor;
+use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
-use axum::{Extension, Router};
 use common::wire::node::NODE_PATH;
 use common::wire::peer::PEER_PATH;
 use leader::Relay;
@@ -67,16 +65,15 @@ const ENROL_PATH: &str = "/v1/enrolments/join";
 
 /// All routes, for the local socket, the TLS port and the HTTP port. Requests that only the leader
 /// can answer are forwarded to it.
-pub fn router(core: Arc<Core>, peers: Arc<Peers<StateMachine>>) -> Router {
+pub fn router(core: Arc<Core>) -> Router {
     let auditor = Auditor { audit: core.audit.clone(), clock: core.clock.clone() };
-    let relay = Arc::new(Relay::new(core.clone(), peers.identity.clone()));
+    let relay = Arc::new(Relay::new(core.clone(), core.peers.identity.clone()));
     let leader_socket = from_fn_with_state(core.clone(), leader_socket::check);
     Router::new()
         .merge(leader_routes().route_layer(from_fn_with_state(relay, leader::answer_or_forward)))
         .merge(leader_socket_routes().route_layer(leader_socket))
         .merge(local_routes())
         .fallback(error::no_such_path)
-        .layer(Extension(peers))
         .layer(from_fn_with_state(core.clone(), body_limit::limit_body))
         .layer(from_fn_with_state(core.clone(), caller_check::check))
         .layer(from_fn_with_state(auditor, audited::audited))

@@ -16,6 +16,7 @@ use query::view;
 use state::{Command, Settings, State};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 use tokio::sync::Mutex;
 
 /// Why the configuration was not reloaded. The old one stays in force.
@@ -45,6 +46,8 @@ pub struct Reloader {
     named: Option<PathBuf>,
     at_start: ControllerConfig,
     in_force: Mutex<OwnSettings>,
+    /// Of the configuration in force; read while a reload waits for the log.
+    rules_level_max: AtomicU8,
 }
 
 /// This controller's configuration as last read.
@@ -63,6 +66,7 @@ impl Reloader {
             core,
             named,
             at_start,
+            rules_level_max: AtomicU8::new(file.config.rules_level_max),
             in_force: Mutex::new(OwnSettings { file, settings }),
         })
     }
@@ -125,8 +129,8 @@ impl Reloader {
     }
 
     /// The level above which this controller does not raise the rules level.
-    pub async fn rules_level_max(&self) -> Option<RulesLevel> {
-        let limit = self.in_force.lock().await.file.config.rules_level_max;
+    pub fn rules_level_max(&self) -> Option<RulesLevel> {
+        let limit = self.rules_level_max.load(Ordering::Relaxed);
         (limit > 0).then_some(RulesLevel(limit))
     }
 
@@ -156,6 +160,7 @@ impl Reloader {
             restart: needing_restart(&self.at_start, &file.config),
             warnings: self.warnings(),
         };
+        self.rules_level_max.store(file.config.rules_level_max, Ordering::Relaxed);
         *in_force = OwnSettings { file, settings };
         Ok(answer)
     }

@@ -22,6 +22,7 @@ use crate::session::NodeThreads;
 use crate::settings::{self, ConfigFile, SettingsError};
 use crate::shared_state::SharedState;
 use crate::state_machine::{Outlets, StateMachine, StateNews};
+use common::causes::with_causes;
 use common::config::ControllerConfig;
 use common::id::{ClusterId, LogIndex};
 use common::reason::Refusal;
@@ -127,9 +128,12 @@ pub async fn run(file: ConfigFile, nodes: NodeThreads) -> Result<(), RunError> {
                 Err(LogError::Differs { .. }) => Some(LogStage::Differs),
                 _ => None,
             };
-            if let Some(log) = unusable {
-                membership_file.write(&Membership { log, ..membership })?;
+            let marked = unusable
+                .map_or(Ok(()), |log| membership_file.write(&Membership { log, ..membership }));
+            if let (Err(error), Err(_)) = (&result, &marked) {
+                tracing::error!("{}", with_causes(error));
             }
+            marked?;
             result.map_err(RunError::from)
         }
         Err(_) => Err(RunError::LogPanicked),

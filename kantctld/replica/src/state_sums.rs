@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// The number of checksums kept of each member: others may be this many behind.
 const KEPT: usize = 4;
+
 /// The checksums of all members, as one of them knows them.
 #[derive(Debug, Default)]
 pub(crate) struct StateSums {

@@ -38,8 +38,6 @@ const TRANSFER_LIMIT: Duration = Duration::from_secs(3);
 /// If the leader does not answer within this time, this controller answers itself.
 const LEADER_LIMIT: Duration = Duration::from_secs(2);
 
-pub type OurPeers = Arc<Peers<StateMachine>>;
-
 /// Whether a request may be forwarded.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -50,13 +48,13 @@ pub struct ForwardQuery {
 
 /// GET of the channel between controllers.
 pub async fn channel(
-    Extension(peers): Extension<OurPeers>,
+    State(core): State<Arc<Core>>,
     caller: Caller,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
     match is_controller(&caller, &headers) {
-        true => peers::serve(peers, upgrade),
+        true => peers::serve(core.peers.clone(), upgrade),
         false => not_a_controller().into_response(),
     }
 }
@@ -64,11 +62,11 @@ pub async fn channel(
 /// GET /v1/controllers: as seen by the leader, or by this controller if the leader does not answer.
 pub async fn list(
     State(core): State<Arc<Core>>,
-    Extension(peers): Extension<OurPeers>,
     caller: Caller,
     headers: HeaderMap,
     Query(asked): Query<ForwardQuery>,
 ) -> Result<Json<ControllerList>, Response> {
+    let peers = &core.peers;
     if !is_controller(&caller, &headers) {
         let user = net::caller_identity(&caller, &headers).map_err(IntoResponse::into_response)?;
         check_operator(&core, &user).map_err(IntoResponse::into_response)?;
@@ -76,7 +74,7 @@ pub async fn list(
     let status = peers.log.status().borrow().clone();
     let mut list = match asked.here {
         true => view(&status),
-        false => leaders_view(&peers, &status).await,
+        false => leaders_view(peers, &status).await,
     };
     let local = &peers.local;
     let is_moving = |one: &ControllerView| one.id == local.id && one.address != local.address;
@@ -98,13 +96,13 @@ async fn leaders_view(peers: &Peers<StateMachine>, status: &Status) -> Controlle
 /// POST /v1/controllers: another controller joins the cluster.
 pub async fn join(
     State(core): State<Arc<Core>>,
-    Extension(peers): Extension<OurPeers>,
     caller: Caller,
     headers: HeaderMap,
     Query(asked): Query<ForwardQuery>,
     Extension(remark): Extension<Remark>,
     body: Result<Json<JoinRequest>, JsonRejection>,
 ) -> Result<Json<JoinAnswer>, Response> {
+    let peers = &core.peers;
     if !is_controller(&caller, &headers) && !matches!(caller, Caller::Stranger(_)) {
         return Err(not_a_controller().into_response());
     }
@@ -112,7 +110,7 @@ pub async fn join(
     remark.target(&request.address);
     let status = peers.log.status().borrow().clone();
     if !status.leads {
-        let leader = leader_client(&peers, &status, CHANGE_LIMIT * 4).filter(|_| !asked.here);
+        let leader = leader_client(peers, &status, CHANGE_LIMIT * 4).filter(|_| !asked.here);
         let leader = leader.ok_or_else(|| super::leader::no_leader().into_response())?;
         let answer = leader.post("/v1/controllers?here=true", &request).await;
         return answer.map(Json).map_err(|error| relayed_refusal(error).into_response());
@@ -124,8 +122,8 @@ pub async fn join(
     .map_err(IntoResponse::into_response)?;
     super::cluster_key::check_settled(&core).map_err(IntoResponse::into_response)?;
     let in_force = core.state.read().rules_level();
-    check_join(&peers, in_force, &request).map_err(IntoResponse::into_response)?;
-    let id = accept(&core, &peers, request).await.map_err(IntoResponse::into_response)?;
+    check_join(peers, in_force, &request).map_err(IntoResponse::into_response)?;
+    let id = accept(&core, peers, request).await.map_err(IntoResponse::into_response)?;
     let release = env!("CARGO_PKG_VERSION").to_owned();
     let key = Secret(core.keys.held().keys.issuing.secret());
     Ok(Json(JoinAnswer { cluster: peers.local.cluster, id, release, key }))
@@ -134,36 +132,36 @@ pub async fn join(
 /// POST /v1/controllers/{id}/promote
 pub async fn promote(
     State(core): State<Arc<Core>>,
-    Extension(peers): Extension<OurPeers>,
     user: User,
     Path(id): Path<u64>,
 ) -> Result<Json<ControllerList>, ApiFailure> {
+    let peers = &core.peers;
     check_operator(&core, &user)?;
     let id = ControllerId(id);
-    change_members(&peers, vec![Change::Promote(id)]).await?;
-    Ok(Json(after_change(&peers, |members| members.votes(id)).await))
+    change_members(peers, vec![Change::Promote(id)]).await?;
+    Ok(Json(after_change(peers, |members| members.votes(id)).await))
 }
 
 /// POST /v1/controllers/{id}/remove
 pub async fn remove(
     State(core): State<Arc<Core>>,
-    Extension(peers): Extension<OurPeers>,
     user: User,
     Path(id): Path<u64>,
 ) -> Result<Json<ControllerList>, ApiFailure> {
+    let peers = &core.peers;
     check_operator(&core, &user)?;
     let id = ControllerId(id);
-    change_members(&peers, vec![Change::Remove(id)]).await?;
-    Ok(Json(after_change(&peers, |members| !members.has(id)).await))
+    change_members(peers, vec![Change::Remove(id)]).await?;
+    Ok(Json(after_change(peers, |members| !members.has(id)).await))
 }
 
 /// POST /v1/controllers/{id}/transfer: makes that controller the leader.
 pub async fn transfer(
     State(core): State<Arc<Core>>,
-    Extension(peers): Extension<OurPeers>,
     user: User,
     Path(id): Path<u64>,
 ) -> Result<Json<ControllerList>, ApiFailure> {
+    let peers = &core.peers;
     check_operator(&core, &user)?;
     let to = ControllerId(id);
     let mut status = peers.log.status();
@@ -182,7 +180,7 @@ pub async fn transfer(
     let transferred = status.wait_for(|status| status.leader == Some(to));
     let transferred = tokio::time::timeout(TRANSFER_LIMIT, transferred).await;
     match transferred.map(|status| status.map(|status| status.clone())) {
-        Ok(Ok(status)) => Ok(Json(leaders_view(&peers, &status).await)),
+        Ok(Ok(status)) => Ok(Json(leaders_view(peers, &status).await)),
         Ok(Err(_)) => Err(CommandError::NotTaken(ProposeError::Stopped).into()),
         Err(_) => {
             let message =

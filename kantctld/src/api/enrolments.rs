@@ -4,7 +4,7 @@
 
 use super::audited::Remark;
 use super::caller_check::check_certificate;
-use super::controllers::{ForwardQuery, OurPeers, check_operator, leader_client, relayed_refusal};
+use super::controllers::{ForwardQuery, check_operator, leader_client, relayed_refusal};
 use super::error::ApiFailure;
 use crate::core::Core;
 use crate::raft::Status;
@@ -34,7 +34,6 @@ const LEADER_LIMIT: Duration = Duration::from_secs(20);
 /// POST /v1/enrolments/invite
 pub async fn invite(
     State(core): State<Arc<Core>>,
-    Extension(peers): Extension<OurPeers>,
     user: User,
     body: Result<Json<NodeInviteRequest>, JsonRejection>,
 ) -> Result<Json<InviteAnswer>, ApiFailure> {
@@ -48,7 +47,7 @@ pub async fn invite(
         let unusable = names.iter().find_map(|name| net::check_node_name(name.as_str()).err());
         unusable.map_or(Ok(()), |error| Err(refused_name(&error)))?;
     }
-    let address = peers.local.address.clone();
+    let address = core.peers.local.address.clone();
     make_invitation(&core, &user, (lasts, admits), address).await.map(Json)
 }
 
@@ -80,16 +79,16 @@ pub async fn make_invitation(
 /// POST /v1/enrolments/join: a node's first certificate, by an invitation.
 pub async fn enrol(
     State(core): State<Arc<Core>>,
-    Extension(peers): Extension<OurPeers>,
     Query(asked): Query<ForwardQuery>,
     Extension(remark): Extension<Remark>,
     body: Result<Json<EnrolRequest>, JsonRejection>,
 ) -> Result<Json<IssuedCertificate>, Response> {
+    let peers = &core.peers;
     let Json(request) = body.map_err(|error| ApiFailure::from(error).into_response())?;
     remark.target(&request.name);
     let status: Status = peers.log.status().borrow().clone();
     if !status.leads {
-        let leader = leader_client(&peers, &status, LEADER_LIMIT).filter(|_| !asked.here);
+        let leader = leader_client(peers, &status, LEADER_LIMIT).filter(|_| !asked.here);
         let leader: Client = leader.ok_or_else(|| super::leader::no_leader().into_response())?;
         let answer = leader.post(&format!("{}?here=true", super::ENROL_PATH), &request).await;
         return answer.map(Json).map_err(|error| relayed_refusal(error).into_response());

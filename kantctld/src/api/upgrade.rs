@@ -20,7 +20,7 @@ pub async fn show(
     user: User,
 ) -> Result<Json<UpgradeView>, ApiFailure> {
     check_operator(&core, &user)?;
-    let level_max = reloader.rules_level_max().await;
+    let level_max = reloader.rules_level_max();
     let status = core.standing.borrow().clone();
     let controllers = status.members.known.iter().map(|(id, member)| {
         let is_local = *id == status.id;

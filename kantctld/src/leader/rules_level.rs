@@ -15,7 +15,7 @@ const PERIOD: Duration = Duration::from_secs(1);
 pub async fn run(core: &Core, reloader: &Reloader) -> Infallible {
     loop {
         let in_force = core.state.read().rules_level();
-        let limit = reloader.rules_level_max().await;
+        let limit = reloader.rules_level_max();
         let others: Vec<_> = {
             let standing = core.standing.borrow();
             standing.members.known.keys().copied().filter(|id| *id != standing.id).collect()

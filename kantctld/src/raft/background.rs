@@ -34,13 +34,10 @@ impl<T: Send + 'static> Background<T> {
         // A panic is a defect and ends this thread too.
         Some(done.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     }
-}
 
-impl<T> Drop for Background<T> {
-    /// Waits for the thread: the next opener of the log must be alone with its files.
-    fn drop(&mut self) {
+    /// Waits for the thread. Its result and a panic no longer matter.
+    pub fn join(&mut self) {
         if let Some(thread) = self.0.take() {
-            // The result and a panic no longer matter.
             let _ = thread.join();
         }
     }

@@ -75,7 +75,6 @@ pub fn start<M: ThreadMachine, D: Disk + Send + Sync + 'static>(
 }
 
 pub(super) struct Thread<M: ThreadMachine, D: Disk> {
-    /// Declared before `replica`, so that it is dropped before the log is closed.
     snapshot_thread: Background<SnapshotOutcome>,
     sum_thread: Background<SumOutcome>,
     pub(super) replica: Replica<M, D, Ticket<M>>,
@@ -86,6 +85,13 @@ pub(super) struct Thread<M: ThreadMachine, D: Disk> {
     pub(super) status_publisher: StatusPublisher,
     pub(super) disk_full: DiskFull,
     next_tick: Instant,
+}
+
+impl<M: ThreadMachine, D: Disk> Drop for Thread<M, D> {
+    /// The next opener of the log must be alone with its files.
+    fn drop(&mut self) {
+        self.snapshot_thread.join();
+    }
 }
 
 impl<M: ThreadMachine, D: Disk + 'static> Thread<M, D> {

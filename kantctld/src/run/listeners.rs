@@ -60,7 +60,7 @@ pub(super) async fn listen(
     let (local, users) = (LocalListener::bind(Path::new(&config.socket))?, core.clone());
     let local = local.trusting(move |uid| users.access().is_operator(Uid(uid)));
     tracing::info!("listening on {}", config.socket);
-    let router = api::router(core.clone(), peers.clone()).layer(Extension(reloader));
+    let router = api::router(core.clone()).layer(Extension(reloader));
     let audit = api::AuditPath(crate::audit::audit_path(config));
     let router = router.layer(Extension(audit));
     let router = router.layer(Extension(Arc::new(DiskGuard::new(config))));

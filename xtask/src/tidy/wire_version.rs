@@ -13,7 +13,9 @@ pub const PATH: &str = "xtask/wire-versions.txt";
 const WHY: &str = "nodes and controllers of two releases talk to each other during an upgrade, and \
                    read each other's logs";
 const MEND: &str = "if a reader of the last release cannot skip the change (a field without a \
-                    default, another meaning, a lost name), raise the version constant; then run \
+                    default, another meaning, a lost name), raise the version constant; give a new \
+                    command or field of the log a rules level \
+                    (kantctld/state/src/command/level.rs); then run \
                     `cargo xtask tidy --accept-wire` and commit its record with the change";
 const HEAD: &str = "\
 # What crosses a wire or enters the log, as it was when its version was last checked.

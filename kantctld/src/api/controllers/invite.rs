@@ -1,12 +1,12 @@
 //! Invitations for new controllers. The invited controller joins with the secret.
 
-use super::{OurPeers, check_operator};
+use super::check_operator;
 use crate::api::enrolments::make_invitation;
 use crate::api::error::ApiFailure;
 use crate::core::Core;
+use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
-use axum::{Extension, Json};
 use common::wire::api::{InviteAnswer, InviteRequest};
 use net::User;
 use state::invitation::Admits;
@@ -15,12 +15,11 @@ use std::sync::Arc;
 /// POST /v1/controllers/invite
 pub async fn invite(
     State(core): State<Arc<Core>>,
-    Extension(peers): Extension<OurPeers>,
     user: User,
     body: Result<Json<InviteRequest>, JsonRejection>,
 ) -> Result<Json<InviteAnswer>, ApiFailure> {
     check_operator(&core, &user)?;
     let Json(InviteRequest { lasts }) = body?;
-    let address = peers.local.address.clone();
+    let address = core.peers.local.address.clone();
     make_invitation(&core, &user, (lasts, Admits::Controller), address).await.map(Json)
 }

@@ -28,7 +28,8 @@ Examples:
   kantctl admin upgrade check
   kantctl --json admin upgrade check
 
-Exit status 1: a controller is down or lacks entries of the log, so no other may be stopped.";
+Exit status 1: the next step is to wait, for example because a controller is down, so that no other
+may be stopped.";
 
 const UPGRADE: &str = "/v1/upgrade";
 /// The exit status of a check that says to wait.
