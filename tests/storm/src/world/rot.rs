@@ -2,6 +2,7 @@
 //! itself is done, because a cluster of three controllers must survive one damaged disk.
 
 use super::World;
+use super::operator::Task;
 use crate::rng::Rng;
 use common::id::ControllerId;
 use wal::Disk as _;
@@ -17,7 +18,9 @@ impl World {
     pub(super) fn damage(&mut self, id: ControllerId, rng: &mut Rng) {
         let voters = self.leader().map_or(0, |(_, members)| members.voters.len());
         let Some(host) = self.hosts.get(&id) else { return };
-        if self.rotten.is_some() || voters < 3 {
+        // While a voter is removed, the two that stay are both needed.
+        let is_shrinking = self.tasks.iter().any(|task| matches!(task, Task::Remove(_)));
+        if self.rotten.is_some() || voters < 3 || is_shrinking && voters < 4 {
             return;
         }
         let memory = host.disk.memory.clone();
