@@ -5,6 +5,7 @@
 mod confirmation;
 mod error;
 mod key_generation;
+mod leader_search;
 mod reports;
 mod rotation;
 
@@ -18,7 +19,8 @@ use common::causes::with_causes;
 use common::id::NodeName;
 use common::node::Inventory;
 use common::service::load::RouterLoad;
-use common::wire::node::{FromNode, Hello, NODE_PATH, NODE_PROTOCOL, RouteOrder, ToNode};
+use common::wire::Protocols;
+use common::wire::node::{FromNode, Hello, NODE_PATH, NODE_PROTOCOLS, RouteOrder, ToNode};
 use confirmation::Confirmations;
 use error::{SessionError, ending, not_connected};
 pub use key_generation::KeyGenerations;
@@ -57,6 +59,9 @@ pub struct SessionTiming {
     pub refused_wait: Duration,
     /// Time limit of the answer to a Hello.
     pub welcome_limit: Duration,
+    /// How long a request to the controller to confirm that it leads may stay unanswered before
+    /// the node asks the others.
+    pub confirm_limit: Duration,
     /// When a silent connection is closed.
     pub keepalive: Keepalive,
 }
@@ -69,6 +74,7 @@ impl Default for SessionTiming {
             leaderless_cap: Duration::from_secs(2),
             refused_wait: Duration::from_secs(60),
             welcome_limit: Duration::from_secs(15),
+            confirm_limit: Duration::from_secs(2),
             keepalive: Keepalive::default(),
         }
     }
@@ -104,15 +110,31 @@ pub struct Session {
     pub session_controller: watch::Sender<Option<Endpoint>>,
 }
 
+/// A session that has begun.
+struct Connected {
+    controller: Endpoint,
+    channel: Channel<FromNode, ToNode>,
+    /// The phases that the controller knows.
+    reported: Observed,
+    confirmations: Confirmations,
+}
+
+/// What follows a session.
+enum Outcome {
+    Ended(SessionError),
+    /// Another controller leads, and the session with it has begun.
+    Moved(Connected),
+}
+
 impl Session {
     /// Holds one session after the other, until the runner is gone.
-    pub async fn run(mut self) {
+    pub async fn run(self) {
         let mut rotation = ControllerRotation::new(self.controllers.clone(), self.timing);
         let mut last_trouble = String::new();
         loop {
             let controller = rotation.next();
             let begun = Instant::now();
-            let error = self.run_session(&controller).await;
+            let (controller, error) = self.run_session(controller).await;
             self.session_controller.send_replace(None);
             if self.messages.send(RunnerMessage::Suspend).await.is_err() {
                 return;
@@ -128,29 +150,38 @@ impl Session {
         }
     }
 
-    /// One session from the connection to its end.
-    async fn run_session(&mut self, controller: &Endpoint) -> SessionError {
-        match self.connect(controller).await {
-            Ok((channel, reported, confirmations)) => {
-                self.exchange(channel, reported, confirmations).await
+    /// One session from the connection to its end, and those that replace it without a gap.
+    /// Returns the last controller.
+    async fn run_session(&self, first: Endpoint) -> (Endpoint, SessionError) {
+        let mut connected = match self.connect(&first).await {
+            Ok(connected) => connected,
+            Err(error) => return (first, error),
+        };
+        loop {
+            let controller = connected.controller.clone();
+            self.session_controller.send_replace(Some(controller.clone()));
+            match self.exchange(connected).await {
+                Outcome::Ended(error) => return (controller, error),
+                Outcome::Moved(next) => {
+                    tracing::warn!("{controller} is silent, and {} leads", next.controller);
+                    if self.messages.send(RunnerMessage::Suspend).await.is_err() {
+                        return (controller, SessionError::RunnerGone);
+                    }
+                    connected = next;
+                }
             }
-            Err(error) => error,
         }
     }
 
-    /// Connects, sends a Hello, and waits for the Welcome. Also returns the phases that the
-    /// controller now knows. The controller has the node's registration on a majority of disks, so
-    /// the Welcome confirms that it leads.
-    async fn connect(
-        &mut self,
-        endpoint: &Endpoint,
-    ) -> Result<(Channel<FromNode, ToNode>, Observed, Confirmations), SessionError> {
+    /// Connects, sends a Hello, and waits for the Welcome. The controller has the node's
+    /// registration on a majority of disks, so the Welcome confirms that it leads.
+    async fn connect(&self, endpoint: &Endpoint) -> Result<Connected, SessionError> {
         let mut channel = connect_channel(endpoint, NODE_PATH, self.timing.keepalive)
             .await
             .map_err(not_connected)?;
-        let reported = self.observed.borrow_and_update().clone();
+        let reported = self.observed.borrow().clone();
         let asked_at = clock::uptime();
-        let generation = *self.key_generations.held.borrow_and_update();
+        let generation = *self.key_generations.held.borrow();
         let hello = FromNode::Hello(Box::new(self.hello(&reported, generation)));
         channel.send(&hello).await.map_err(|error| SessionError::Over(Some(error)))?;
         let limit = self.timing.welcome_limit;
@@ -161,10 +192,14 @@ impl Session {
             Ok(Some(Ok(ToNode::Refused { reason }))) => Err(SessionError::Refused(reason)),
             Ok(Some(Ok(ToNode::NotLeader { leader }))) => Err(SessionError::NotLeader(leader)),
             Ok(Some(Ok(ToNode::Welcome { protocol, cluster, fence }))) => {
-                self.session_controller.send_replace(Some(endpoint.clone()));
+                if NODE_PROTOCOLS.shared(Protocols::only(protocol)).is_none() {
+                    return Err(SessionError::NotAWelcome);
+                }
                 tracing::info!(cluster, protocol, "welcomed by {endpoint}");
                 let contact = self.leader_contact.clone();
-                Ok((channel, reported, Confirmations::new(contact, fence, asked_at)))
+                let confirmations = Confirmations::new(contact, fence, asked_at);
+                let controller = endpoint.clone();
+                Ok(Connected { controller, channel, reported, confirmations })
             }
             Ok(Some(Ok(_))) => Err(SessionError::NotAWelcome),
         }
@@ -172,7 +207,8 @@ impl Session {
 
     fn hello(&self, holds: &Observed, key_generation: u32) -> Hello {
         Hello {
-            protocol: NODE_PROTOCOL,
+            protocol: NODE_PROTOCOLS.newest,
+            oldest_protocol: NODE_PROTOCOLS.named_oldest(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             name: self.info.name.clone(),
             address: self.info.address.clone(),
@@ -186,14 +222,13 @@ impl Session {
     }
 
     /// Sends and receives concurrently, so that neither end waits for the other to read.
-    async fn exchange(
-        &self,
-        channel: Channel<FromNode, ToNode>,
-        reported: Observed,
-        confirmations: Confirmations,
-    ) -> SessionError {
+    async fn exchange(&self, session: Connected) -> Outcome {
+        let Connected { controller, channel, reported, confirmations } = session;
         let (sender, receiver) = channel.split();
-        tokio::select! {
+        let error = tokio::select! {
+            next = self.find_other_leader(&controller, &confirmations) => {
+                return Outcome::Moved(next);
+            }
             error = report(self.observed.clone(), reported, sender.clone()) => error,
             error = report_health(self.health.clone(), sender.clone()) => error,
             error = report_load(self.load.clone(), sender.clone()) => error,
@@ -203,7 +238,8 @@ impl Session {
             error = self.listen(receiver, sender.clone(), &confirmations) => error,
             error = confirmations.ask(sender) => error,
             never = expire_leases(self.steps.as_ref()) => match never {},
-        }
+        };
+        Outcome::Ended(error)
     }
 
     async fn listen(

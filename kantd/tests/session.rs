@@ -7,7 +7,7 @@ use crate::controller::{
 use common::job::EndCause;
 use common::time::Span;
 use common::wire::node::{
-    FromNode, NODE_PROTOCOL, ReadOutput, StepPhase, StepStatus, ToNode, Want,
+    FenceTerms, FromNode, NODE_PROTOCOL, ReadOutput, StepPhase, StepStatus, ToNode, Want,
 };
 use kantd::node_runtime::NodeRuntime;
 use net::{Client, ClusterKey, Endpoint, LocalListener};
@@ -199,6 +199,62 @@ async fn a_follower_sends_the_node_to_the_leader() {
     assert_eq!(hello.steps, held);
     send_all(&channel, vec![wanted(id(1, 1), Want::Run)]).await;
     assert_eq!(steps.recorded(), Vec::<String>::new(), "its job is not affected");
+}
+
+/// Terms under which a node asks 50 times in a second whether its controller leads.
+fn terms() -> Option<FenceTerms> {
+    Some(FenceTerms { after: Span(0), kill_within: Span(0), ask_every: Span(20) })
+}
+
+#[tokio::test]
+async fn a_node_moves_to_another_leader_while_the_connection_to_a_silent_one_is_open() {
+    let key = ClusterKey::generate().unwrap();
+    let mut silent = Controller::start(&key).await;
+    let mut other = Controller::start(&key).await;
+    let held = holding(&[(id(1, 1), running())]);
+    let (steps, _node) = node(&key, &[silent.addr, other.addr], held.clone(), None);
+    let (_open, _) = silent.welcome_on(terms()).await;
+    // No leader is elected yet; the other controller still takes the silent one for it.
+    for leader in [None, Some(silent.addr.to_string())] {
+        let (channel, _) = other.greet().await;
+        channel.send(&ToNode::NotLeader { leader }).await.unwrap();
+    }
+    let (mut channel, hello) = other.welcome_on(terms()).await;
+    assert_eq!(hello.steps, held);
+    // An update that is not full has no effect, as after every reconnect.
+    let update = common::wire::node::DesiredUpdate { full: false, steps: vec![], gone: vec![] };
+    channel.send(&ToNode::Desired(update)).await.unwrap();
+    steps.set(id(1, 1), ended(EndCause::Exited));
+    loop {
+        match soon(channel.recv()).await {
+            Some(Ok(FromNode::Report(news))) => break assert_eq!(news[0].id, id(1, 1)),
+            Some(Ok(FromNode::ConfirmLeader { .. } | FromNode::Health(_))) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_controller_that_is_only_slow_keeps_its_node() {
+    let key = ClusterKey::generate().unwrap();
+    let mut slow = Controller::start(&key).await;
+    let mut other = Controller::start(&key).await;
+    let (_steps, _node) = node(&key, &[slow.addr, other.addr], vec![], None);
+    let (mut channel, _) = slow.welcome_on(terms()).await;
+    let (asked, _) = other.greet().await;
+    asked.send(&ToNode::NotLeader { leader: None }).await.unwrap();
+    // It answers again, and the node goes on with it.
+    let mut answered = 0;
+    while answered < 20 {
+        match soon(channel.recv()).await {
+            Some(Ok(FromNode::ConfirmLeader { number })) => {
+                channel.send(&ToNode::LeaderConfirmed { number }).await.unwrap();
+                answered += 1;
+            }
+            Some(Ok(_)) => {}
+            other => panic!("{other:?}"),
+        }
+    }
 }
 
 #[tokio::test]

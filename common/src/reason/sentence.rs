@@ -62,6 +62,7 @@ impl fmt::Display for WaitReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotConsidered => write!(f, "the scheduler has not looked at it yet"),
+            Self::Unrecognized => write!(f, "a reason that only newer releases know"),
             Self::Held => write!(f, "held: release it with `kantctl release`"),
             Self::BeginTime { at } => {
                 write!(f, "it may not start before {at}, as requested with --begin")

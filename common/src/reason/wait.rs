@@ -166,6 +166,9 @@ pub enum WaitReason {
         /// Nodes that are large enough.
         nodes_fit: Nodes,
     },
+    /// In an answer of a newer release: a reason that this release does not know.
+    #[serde(other)]
+    Unrecognized,
 }
 
 impl WaitReason {
@@ -186,7 +189,7 @@ impl WaitReason {
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::NotConsidered => "None",
+            Self::NotConsidered | Self::Unrecognized => "None",
             Self::Held => "JobHeldUser",
             Self::BeginTime { .. } | Self::BackOff { .. } => "BeginTime",
             Self::QueueGone { .. } => "PartitionDown",

@@ -11,6 +11,7 @@ mod signal;
 mod step;
 mod task;
 
+use super::Protocols;
 use crate::health::Finding;
 use crate::id::{ArrayIndex, AttemptId, JobId, NodeName, QueueName};
 use crate::job::{Launch, OpenMode, Owner, Replica, ReplicaStatus, Rlimit, StepEnd, Warning};
@@ -33,8 +34,11 @@ pub use signal::{JobSignal, Reached, SignalJob, SignalNews};
 pub use step::{AskSteps, StepAnswer, StepAsk, StepGpus, StepNews, StepShare, StepView, StepWish};
 pub use task::{FeedTask, Manner, SignalTask, StartTask, StepMark, TaskNews, TaskState, WatchTask};
 
-/// The version of this protocol. Both sides send theirs, and the lower one applies.
+/// The newest version of this protocol. A node that shares no version with a controller is refused.
 pub const NODE_PROTOCOL: u32 = 1;
+
+/// The versions that this build speaks.
+pub const NODE_PROTOCOLS: Protocols = Protocols::up_to(NODE_PROTOCOL);
 
 pub const NODE_PATH: &str = "/v1/node-channel";
 
@@ -70,8 +74,11 @@ pub enum FromNode {
 /// A node's name, inventory and steps, complete on every connect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hello {
-    /// [`NODE_PROTOCOL`] of the sender.
+    /// The newest version of the sender.
     pub protocol: u32,
+    /// The oldest one; `None`: the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oldest_protocol: Option<u32>,
     pub version: String,
     /// Must match its certificate.
     pub name: NodeName,
@@ -125,7 +132,7 @@ pub enum StepPhase {
 pub enum ToNode {
     /// Answers an accepted Hello.
     Welcome {
-        /// [`NODE_PROTOCOL`] of the controller.
+        /// The version that both use from now on.
         protocol: u32,
         cluster: String,
         /// It confirms that it leads, on these terms.

@@ -1,14 +1,18 @@
 //! The protocol between controllers over WebSockets. Each controller sends raft messages only on
 //! the connections that it opened itself.
 
+use super::Protocols;
 use crate::id::{ClusterId, ControllerId, LogIndex};
 use crate::rules_level::RulesLevels;
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 
-/// The version of this protocol; controllers with different versions do not communicate.
+/// The newest version of this protocol. Controllers that share no version do not communicate.
 pub const PEER_PROTOCOL: u32 = 1;
+
+/// The versions that this build speaks.
+pub const PEER_PROTOCOLS: Protocols = Protocols::up_to(PEER_PROTOCOL);
 
 pub const PEER_PATH: &str = "/v1/peer-channel";
 
@@ -28,8 +32,11 @@ pub enum ToPeer {
 /// The sender, and the controller that it means to reach.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerHello {
-    /// [`PEER_PROTOCOL`] of the sender.
+    /// The newest version of the sender.
     pub protocol: u32,
+    /// The oldest one; `None`: the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oldest_protocol: Option<u32>,
     pub release: String,
     pub cluster: ClusterId,
     pub from: ControllerId,
@@ -76,7 +83,12 @@ pub struct LetterHead {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FromPeer {
     /// Answers an accepted hello.
-    Welcome { release: String },
+    Welcome {
+        release: String,
+        /// The version that both use from now on; `None`: the one in the hello.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        protocol: Option<u32>,
+    },
     /// Answers a refused hello; then the connection ends.
     Refused {
         /// A stable code, by which a repeated reason is logged once.

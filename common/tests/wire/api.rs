@@ -174,6 +174,7 @@ fn controllers_match_the_golden_files() {
     check(&Form::JSON, "controllers.json", &list);
     let join = JoinRequest {
         protocol: PEER_PROTOCOL,
+        oldest_protocol: None,
         release: "0.1.0".to_owned(),
         levels: Some(RulesLevels { oldest: RulesLevel(1), newest: RulesLevel(2) }),
         name: "ctl2".to_owned(),
@@ -304,4 +305,17 @@ fn what_a_later_release_adds_is_skipped() {
     let text = r#"{"job": 7, "tasks": 1, "of_a_later_release": {"x": [1]}}"#;
     let read: SubmitAnswer = serde_json::from_str(text).unwrap();
     assert_eq!(read, SubmitAnswer { job: JobId(7), tasks: 1, warning: None });
+}
+
+#[test]
+fn a_reason_that_only_a_newer_release_knows_is_read_with_its_sentence() {
+    let newer = r#"{"code":"Cooling","sentence":"the rack is too hot","detail":
+        {"kind":"rack_too_hot","rack":{"name":"r1"}}}"#;
+    let read: ReasonView = serde_json::from_str(newer).unwrap();
+    let expected = ReasonView {
+        code: "Cooling".to_owned(),
+        sentence: "the rack is too hot".to_owned(),
+        detail: WaitReason::Unrecognized,
+    };
+    assert_eq!(read, expected);
 }

@@ -146,6 +146,7 @@ fn messages_of_nodes_match_the_golden_files() {
     let said = vec![
         FromNode::Hello(Box::new(Hello {
             protocol: NODE_PROTOCOL,
+            oldest_protocol: None,
             version: "0.1.0".to_owned(),
             name: name(),
             address: "10.0.0.1".to_owned(),

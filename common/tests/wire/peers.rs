@@ -15,6 +15,7 @@ fn messages_of_controllers_match_the_golden_files() {
     let hello = |snapshot| {
         ToPeer::Hello(Box::new(PeerHello {
             protocol: PEER_PROTOCOL,
+            oldest_protocol: None,
             release: "0.1.0".to_owned(),
             cluster: ClusterId(0xcafe),
             from: ControllerId(1),
@@ -38,7 +39,7 @@ fn messages_of_controllers_match_the_golden_files() {
     ];
     check(&Form::PACKED, "to-peer.msgpack", &said);
     let answered = vec![
-        FromPeer::Welcome { release: "0.1.0".to_owned() },
+        FromPeer::Welcome { release: "0.1.0".to_owned(), protocol: None },
         FromPeer::Refused { code: "clock".to_owned(), reason: "it is late".to_owned() },
         FromPeer::Arrived,
     ];

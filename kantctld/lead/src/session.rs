@@ -6,9 +6,9 @@ use common::id::{AttemptId, NodeName};
 use common::node::Contact;
 use common::reason::Refusal;
 use common::time::Span;
+use common::wire::Protocols;
 use common::wire::node::{
-    DesiredStep, DesiredUpdate, FenceTerms, Hello, LaunchOrder, NODE_PROTOCOL, StepStatus, ToNode,
-    Want,
+    DesiredStep, DesiredUpdate, FenceTerms, Hello, LaunchOrder, StepStatus, ToNode, Want,
 };
 use state::{Command, State};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -22,17 +22,24 @@ const ASK_EVERY_MIN: Span = Span::from_seconds(1);
 /// In a larger one, all nodes together ask this often in a millisecond.
 const ASKS_PER_MS_MAX: u64 = 4;
 
-/// Checks whether a node may start a session. `certified` is the name in its certificate.
+/// Checks whether a node may start a session. `certified` is the name in its certificate; `ours`
+/// are the versions of the protocol that this controller speaks. Returns the version to use.
 ///
 /// # Errors
 /// A sentence for the node's log, if it may not.
-pub fn check_hello(state: &State, certified: &NodeName, hello: &Hello) -> Result<(), String> {
-    if hello.protocol != NODE_PROTOCOL {
+pub fn check_hello(
+    state: &State,
+    certified: &NodeName,
+    hello: &Hello,
+    ours: Protocols,
+) -> Result<u32, String> {
+    let theirs = Protocols::named(hello.protocol, hello.oldest_protocol);
+    let Some(protocol) = ours.shared(theirs) else {
         return Err(format!(
-            "kantd {} uses protocol {}, this controller {NODE_PROTOCOL}: install the same release",
-            hello.version, hello.protocol
+            "kantd {} uses protocol {theirs}, this controller {ours}: install the same release",
+            hello.version
         ));
-    }
+    };
     if hello.name != *certified {
         return Err(format!("its certificate is for node {certified}, not {}", hello.name));
     }
@@ -42,7 +49,7 @@ pub fn check_hello(state: &State, certified: &NodeName, hello: &Hello) -> Result
     if is_taken {
         return Err(Refusal::NodeNameTaken { name: hello.name.clone() }.with_hint());
     }
-    Ok(())
+    Ok(protocol)
 }
 
 /// The command that registers a node's session. The session may start only once it is applied,
@@ -103,10 +110,10 @@ impl NodeSession {
         &self.node
     }
 
-    /// The first message, which a full comparison follows. The node ends its jobs after this time
-    /// without a leader; zero means never.
+    /// The first message, which a full comparison follows. Both sides use this version of the
+    /// protocol. The node ends its jobs after this time without a leader; zero means never.
     #[must_use]
-    pub fn welcome(state: &State, fence_after: Span) -> ToNode {
+    pub fn welcome(state: &State, protocol: u32, fence_after: Span) -> ToNode {
         let settings = state.settings();
         let cluster = settings.map(|settings| settings.cluster.clone()).unwrap_or_default();
         let terms = FenceTerms {
@@ -114,7 +121,7 @@ impl NodeSession {
             kill_within: settings.map_or(Span(0), |settings| settings.kill_grace),
             ask_every: ASK_EVERY_MIN.max(Span(state.nodes().count() as u64 / ASKS_PER_MS_MAX)),
         };
-        ToNode::Welcome { protocol: NODE_PROTOCOL, cluster, fence: Some(terms) }
+        ToNode::Welcome { protocol, cluster, fence: Some(terms) }
     }
 
     /// Requests a comparison with the desired state; `full` sends all steps instead of the

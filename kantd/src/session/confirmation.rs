@@ -61,6 +61,13 @@ impl Confirmations {
         }
     }
 
+    /// Has a request stayed unanswered for this long?
+    pub(super) fn are_overdue(&self, limit: Duration) -> bool {
+        let now = clock::uptime().0;
+        let waits_ms = |sent_at: &Span| u128::from(now.saturating_sub(sent_at.0));
+        self.open.lock().values().any(|sent_at| waits_ms(sent_at) > limit.as_millis())
+    }
+
     /// Notes the answer to a request. It answers all earlier ones too.
     pub(super) fn confirmed(&self, number: u64) {
         let sent_at = {

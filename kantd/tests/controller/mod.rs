@@ -10,8 +10,8 @@ use common::resource::{Allocation, Share};
 use common::time::{Span, Time};
 use common::unit::Bytes;
 use common::wire::node::{
-    DesiredStep, DesiredUpdate, FromNode, Hello, LaunchOrder, NODE_PATH, Resized, StepPhase,
-    StepStatus, ToNode, Want,
+    DesiredStep, DesiredUpdate, FenceTerms, FromNode, Hello, LaunchOrder, NODE_PATH, Resized,
+    StepPhase, StepStatus, ToNode, Want,
 };
 use kantd::runner::Executor;
 use kantd::session::{NodeInfo, SessionTiming};
@@ -94,8 +94,13 @@ impl Controller {
 
     /// Like [`Controller::greet`], and sends a Welcome.
     pub async fn welcome(&mut self) -> (NodeChannel, Hello) {
+        self.welcome_on(None).await
+    }
+
+    /// The same, on these terms.
+    pub async fn welcome_on(&mut self, fence: Option<FenceTerms>) -> (NodeChannel, Hello) {
         let (channel, hello) = self.greet().await;
-        let welcome = ToNode::Welcome { protocol: 1, cluster: "test".to_owned(), fence: None };
+        let welcome = ToNode::Welcome { protocol: 1, cluster: "test".to_owned(), fence };
         channel.send(&welcome).await.unwrap();
         (channel, hello)
     }
@@ -141,6 +146,7 @@ pub fn short_timing() -> SessionTiming {
         leaderless_cap: Duration::from_millis(50),
         refused_wait: Duration::from_millis(200),
         welcome_limit: Duration::from_secs(10),
+        confirm_limit: Duration::from_millis(100),
         keepalive: Keepalive {
             ping_interval: Duration::from_millis(500),
             silence_limit: Duration::from_secs(10),

@@ -71,6 +71,7 @@ pub fn share(node: &str, first: u32, cpus: u32, gpus: &[u16]) -> Share {
 pub fn hello(node: &str, steps: Vec<StepStatus>) -> Hello {
     Hello {
         protocol: NODE_PROTOCOL,
+        oldest_protocol: None,
         version: "1".to_owned(),
         name: name(node),
         address: format!("{node}.example"),

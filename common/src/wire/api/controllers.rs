@@ -59,8 +59,11 @@ pub enum ControllerRole {
 /// A request to become one of the controllers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinRequest {
-    /// [`crate::wire::peer::PEER_PROTOCOL`] of the sender.
+    /// The newest version of the protocol between controllers that the sender speaks.
     pub protocol: u32,
+    /// The oldest one; `None`: the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oldest_protocol: Option<u32>,
     pub release: String,
     /// The rules levels that its release can apply.
     #[serde(default, skip_serializing_if = "Option::is_none")]

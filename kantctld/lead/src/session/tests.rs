@@ -4,7 +4,7 @@ use super::*;
 use crate::Rounds;
 use common::id::JobKey;
 use common::job::{Ask, EndCause};
-use common::wire::node::StepPhase;
+use common::wire::node::{NODE_PROTOCOL, NODE_PROTOCOLS, StepPhase};
 use state::Target;
 use testkit::{OPERATOR, TestCluster, hello, name, running};
 
@@ -45,9 +45,9 @@ fn named(update: &DesiredUpdate) -> Vec<(AttemptId, Want, bool)> {
 fn a_hello_of_another_protocol_name_or_machine_is_refused_with_the_reason() {
     let cluster = TestCluster::of(&["a"]);
     let good = hello("a", Vec::new());
-    assert_eq!(check_hello(&cluster.state, &name("a"), &good), Ok(()));
+    assert_eq!(check_hello(&cluster.state, &name("a"), &good, NODE_PROTOCOLS), Ok(NODE_PROTOCOL));
     let refusal = |certified: &str, hello: &Hello| {
-        check_hello(&cluster.state, &name(certified), hello).unwrap_err()
+        check_hello(&cluster.state, &name(certified), hello, NODE_PROTOCOLS).unwrap_err()
     };
     let old = Hello { protocol: NODE_PROTOCOL - 1, ..good.clone() };
     assert!(refusal("a", &old).contains("install the same release"));
@@ -58,11 +58,25 @@ fn a_hello_of_another_protocol_name_or_machine_is_refused_with_the_reason() {
 }
 
 #[test]
+fn a_node_and_a_controller_of_two_releases_use_the_newest_protocol_that_both_speak() {
+    let cluster = TestCluster::of(&["a"]);
+    let check = |hello: &Hello, oldest, newest| {
+        check_hello(&cluster.state, &name("a"), hello, Protocols { oldest, newest })
+    };
+    let new = hello("a", Vec::new());
+    let new = Hello { protocol: 3, oldest_protocol: Some(2), ..new };
+    assert_eq!(check(&new, 1, 2), Ok(2));
+    assert_eq!(check(&new, 3, 4), Ok(3));
+    let refusal = check(&new, 1, 1).unwrap_err();
+    assert!(refusal.contains("uses protocol 2 to 3, this controller 1"), "{refusal}");
+}
+
+#[test]
 fn a_machine_may_take_the_name_of_a_silent_node() {
     let mut cluster = TestCluster::of(&["a"]);
     cluster.apply(session("a", Vec::new()).silence_command());
     let twin = Hello { identity: "another machine".to_owned(), ..hello("a", Vec::new()) };
-    assert_eq!(check_hello(&cluster.state, &name("a"), &twin), Ok(()));
+    assert_eq!(check_hello(&cluster.state, &name("a"), &twin, NODE_PROTOCOLS), Ok(NODE_PROTOCOL));
 }
 
 #[test]
@@ -188,10 +202,10 @@ fn an_order_whose_attempt_has_ended_is_left_out() {
 fn the_welcome_names_the_cluster_and_the_terms_of_the_fence() {
     let state = &TestCluster::new().state;
     let after = Span::from_seconds(260);
-    let ToNode::Welcome { protocol, cluster, fence } = NodeSession::welcome(state, after) else {
+    let ToNode::Welcome { protocol, cluster, fence } = NodeSession::welcome(state, 7, after) else {
         panic!("no welcome")
     };
-    assert_eq!((protocol, cluster.as_str()), (NODE_PROTOCOL, "test"));
+    assert_eq!((protocol, cluster.as_str()), (7, "test"));
     let kill_within = state.settings().unwrap().kill_grace;
     let ask_every = Span::from_seconds(1);
     assert_eq!(fence, Some(FenceTerms { after, kill_within, ask_every }));

@@ -23,7 +23,7 @@ pub(super) fn advice(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
     }
     let again = |how: &str| format!("`kantctl cancel {key}`, and submit it again {how}");
     match reason {
-        WaitReason::NotConsidered => LATER.to_owned(),
+        WaitReason::NotConsidered | WaitReason::Unrecognized => LATER.to_owned(),
         WaitReason::Held => held::held(waiting),
         WaitReason::Dependency { open, .. } => awaited::open(waiting, open),
         WaitReason::DependencyNever { failed, .. } => awaited::never(waiting, failed),
