@@ -1,6 +1,8 @@
 //! What strangers send to the HTTP port, and the texts of tokens and invitations.
 
+use common::time::{Span, Time};
 use common::token::{METHODS, TokenId, is_token_variable, route};
+use jwt::{Keys, Rules};
 use kantctld::http::{bearer, session_cookie};
 use net::Invitation;
 use net::http::{HeaderMap, HeaderName, HeaderValue};
@@ -39,6 +41,23 @@ pub fn token(bytes: &[u8]) {
     }
     let (name, value) = text.split_once('=').unwrap_or((text, ""));
     let _ = is_token_variable(name, value);
+}
+
+/// Reads a JSON Web Token and the claims in it, and a JWK set.
+pub fn jwt(bytes: &[u8]) {
+    const SET: &[u8] = include_bytes!("../../../common/jwt/tests/fixtures/keys.json");
+    let _ = Keys::default().with_set(bytes);
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let keys = Keys::default().with_secret(&[7; 32]).unwrap().with_set(SET).unwrap();
+    let rules = Rules {
+        user_claim: "sun".to_owned(),
+        issuer: None,
+        audience: None,
+        lifespan_max: Span::from_seconds(u64::MAX / 1000),
+    };
+    if jwt::has_form(text) {
+        let _ = jwt::check(&keys, &rules, text, Time(0));
+    }
 }
 
 /// Reads an invitation; it is shown as it was written.

@@ -40,6 +40,7 @@ pub const TARGETS: &[Target] = &[
     target("http_head", http::head, &[]),
     target("token", http::token, &[]),
     target("invitation", http::invitation, &[]),
+    target("jwt", http::jwt, &["common/jwt/tests/fixtures"]),
     target("config", files::config, &["etc"]),
     target("topology", files::topology, &[]),
     target("service_file", files::service_file, &["etc/examples"]),

@@ -24,6 +24,7 @@ pub const ROOMS: &[Room] = &[
     crate_room("trace", "kantctld/trace", true, &["common", "state"]),
     crate_room("sim", "kantctld/sim", true, SIM_IMPORTS),
     crate_room("node", "kantd/node", true, &["common"]),
+    crate_room("jwt", "common/jwt", false, &["common"]),
     crate_room("net", "common/net", false, &["common"]),
     crate_room("wal", "kantctld/wal", false, &[]),
     crate_room("replica", "kantctld/replica", false, &["common", "wal"]),
@@ -53,7 +54,7 @@ pub const TEXTS: &str = "query";
 const SIM_IMPORTS: &[&str] = &["common", "engine", "autoscale", "state", TEXTS, "lead", "trace"];
 
 const KANTCTLD_IMPORTS: &[&str] =
-    &["common", "engine", "state", TEXTS, "lead", "page", "trace", "net", "wal", "replica"];
+    &["common", "engine", "state", TEXTS, "lead", "page", "trace", "jwt", "net", "wal", "replica"];
 
 const fn crate_room(
     name: &'static str,
