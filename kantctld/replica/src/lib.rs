@@ -33,6 +33,9 @@ mod level_check;
 
 mod replica;
 
+#[cfg(feature = "testing")]
+pub mod votes;
+
 #[cfg(test)]
 mod golden;
 

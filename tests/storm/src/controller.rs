@@ -2,6 +2,7 @@
 //! `kantctld`. Controllers exchange nothing but messages.
 
 mod asks;
+mod forget_vote;
 
 use crate::answer::address;
 use crate::disk::StormDisk;
@@ -94,6 +95,14 @@ impl Process {
         (levels, at_start): (RulesLevels, Clocks),
         config: &ClusterConfig,
     ) -> Result<Self, LogError> {
+        let options = wal::Options {
+            segment_bytes: SEGMENT_BYTES,
+            salt: config.seed,
+            memory_bytes: SEGMENT_BYTES / 8,
+        };
+        if config.mutant == Some(Mutant::ForgetVote) {
+            forget_vote::forget_vote(&disk, options);
+        }
         let opening = ReplicaConfig {
             id,
             cluster: config.cluster,
@@ -102,11 +111,7 @@ impl Process {
             snapshot_bytes_min: config.snapshot_bytes_min,
             compare_every: COMPARE_EVERY,
             seed: config.seed ^ (life << 8),
-            options: wal::Options {
-                segment_bytes: SEGMENT_BYTES,
-                salt: config.seed,
-                memory_bytes: SEGMENT_BYTES / 8,
-            },
+            options,
         };
         let clock = Steady::new(at_start.wall, at_start.now_ms, config.mutant);
         let machine = SimMachine::new(id, levels, clock, config.judge.clone(), config.mutant);

@@ -51,6 +51,9 @@ pub enum Kind {
     RotateKey,
     /// A controller is stopped and started with the other one of two releases.
     Install,
+    /// The leader is killed, messages arrive late and twice, and controllers that have just granted
+    /// a vote are killed.
+    Voters,
 }
 
 impl Kind {
@@ -101,7 +104,7 @@ impl Fault {
         let kind = *rng.one(kinds)?;
         let lasts_ms = match kind {
             Kind::Pause => rng.between(200, 6_000),
-            Kind::Storm | Kind::Split | Kind::Flaky => rng.between(1_000, 9_000),
+            Kind::Storm | Kind::Split | Kind::Flaky | Kind::Voters => rng.between(1_000, 9_000),
             Kind::OneWay | Kind::SlowDisk | Kind::FullDisk => rng.between(1_000, 8_000),
             Kind::NodeCut => rng.between(500, 8_000),
             Kind::LongCut => rng.between(24_000, 45_000),

@@ -16,7 +16,7 @@ use crate::mutants::Mutant;
 use crate::requests::{Requests, refuse};
 use common::id::JobKey;
 use common::time::{Span, Time};
-use common::wire::node::{FromNode, Hello, StepStatus, ToNode};
+use common::wire::node::{FromNode, Hello, NODE_PROTOCOL, NODE_PROTOCOLS, StepStatus, ToNode};
 use lead::session::ORDERS_BYTES;
 use lead::{Due, Limits, NodeSession, Rounds, SessionId, SessionTable, Watch};
 use services::Services;
@@ -155,7 +155,7 @@ impl Lead {
     }
 
     fn welcome(&mut self, link: LinkId, hello: Box<Hello>, state: &State, requests: &mut Requests) {
-        if let Err(reason) = lead::check_hello(state, &hello.name, &hello) {
+        if let Err(reason) = lead::check_hello(state, &hello.name, &hello, NODE_PROTOCOLS) {
             return refuse(link, reason, requests);
         }
         if !self.has_valid_certificate(&hello, state) {
@@ -214,7 +214,7 @@ impl Lead {
         self.table.note_key_generation(name, session.id, generation);
         let mut live = NodeSession::new(&session.hello, ORDERS_BYTES);
         let mut send = |message| requests.outputs.push(Output::Down(link, Box::new(message)));
-        send(NodeSession::welcome(state, self.fence_after));
+        send(NodeSession::welcome(state, NODE_PROTOCOL, self.fence_after));
         if self.mutant != Some(Mutant::NoResend) || session.hello.steps.is_empty() {
             live.desired(state, true).into_iter().for_each(&mut send);
         }

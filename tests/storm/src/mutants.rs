@@ -40,6 +40,8 @@ pub enum Mutant {
     EarlyRules,
     /// A node without a leader goes on with its jobs.
     NoFence,
+    /// A controller does not record its votes.
+    ForgetVote,
     /// A controller that lost its disk comes back under its old id with an empty disk.
     ReuseId,
     /// A kantd that reconnects does not report steps that ended.

@@ -24,6 +24,7 @@ use crate::judge::promises::PromiseJudge;
 use crate::judge::register::RegisterJudge;
 use crate::judge::trust::TrustJudge;
 use crate::judge::users::UserJudge;
+use crate::judge::votes::VoteJudge;
 use crate::message::{Input, LinkId};
 use crate::net::{Links, Net};
 use crate::node::{Node, Surroundings};
@@ -91,6 +92,9 @@ pub struct World {
     register_judge: RegisterJudge,
     promise_judge: PromiseJudge,
     trust_judge: TrustJudge,
+    votes: VoteJudge,
+    /// Until then, controllers that grant a vote may be killed.
+    voters_die_until_ms: u64,
     complaints: Vec<Complaint>,
     story: Story,
     rng: Rng,
@@ -143,6 +147,8 @@ impl World {
             register_judge: RegisterJudge::default(),
             promise_judge: PromiseJudge::default(),
             trust_judge: TrustJudge::default(),
+            votes: VoteJudge::default(),
+            voters_die_until_ms: 0,
             complaints: Vec::new(),
             story: Story::new(is_recorded),
             rng,
@@ -217,6 +223,7 @@ impl World {
                 self.with_node(node, |node, around, _| node.step_changes(id, change, around));
             }
             Event::Kantd(node) => self.start_kantd(node),
+            Event::VoterDies(id) => self.voter_dies(id),
             Event::FaultBegins(place) => self.fault_begins(place),
             Event::FaultEnds(place) => self.fault_ends(place),
             Event::Operator => self.operate(),

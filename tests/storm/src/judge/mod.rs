@@ -10,6 +10,7 @@ pub mod services;
 pub mod time;
 pub mod trust;
 pub mod users;
+pub mod votes;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Complaint {

@@ -74,6 +74,7 @@ impl Kantd {
         }
         FromNode::Hello(Box::new(Hello {
             protocol: NODE_PROTOCOL,
+            oldest_protocol: None,
             // In place of the certificate, which a connection has besides its messages.
             version: node.enrolment.to_string(),
             name: node.name.clone(),

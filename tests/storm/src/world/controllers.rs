@@ -222,14 +222,18 @@ impl World {
 
     /// Cuts the machine's power: data that was not synced may be lost.
     pub(super) fn cut_power(&mut self, id: ControllerId) {
+        self.lose_power(id);
+        let in_ms = self.rng.between(300, 3_000);
+        self.start_soon(id, in_ms);
+    }
+
+    fn lose_power(&mut self, id: ControllerId) {
         self.drop_process(id, true);
         let rng = &mut self.rng;
         if let Some(host) = self.hosts.get_mut(&id) {
             host.disk.memory.crash(&mut |below| rng.place(below));
             host.is_tearing = false;
         }
-        let in_ms = self.rng.between(300, 3_000);
-        self.start_soon(id, in_ms);
     }
 
     fn drop_process(&mut self, id: ControllerId, is_machine: bool) {
@@ -267,6 +271,7 @@ impl World {
     }
 
     fn carry_message(&mut self, id: ControllerId, message: PeerMessage, at_ms: u64) {
+        let grants_vote = self.votes.look(id, &message.bytes, &mut self.complaints);
         let (from, to) = (At::Controller(id), At::Controller(message.to));
         let delays = self.net.carry(self.now_ms, from, to);
         if delays.is_empty() {
@@ -282,6 +287,23 @@ impl World {
             };
             self.agenda.add(at_ms + delay_ms + large_ms, message);
         }
+        if grants_vote && self.now_ms < self.voters_die_until_ms && self.rng.percent(70) {
+            self.agenda.add(at_ms, Event::VoterDies(id));
+        }
+    }
+
+    /// Stops a controller that has just granted a vote, and starts it again at once.
+    pub(super) fn voter_dies(&mut self, id: ControllerId) {
+        if self.is_healed {
+            return;
+        }
+        // A vote must be on the disk before it is sent.
+        match self.rng.percent(50) {
+            true => self.lose_power(id),
+            false => self.kill_controller(id),
+        }
+        let in_ms = self.rng.between(5, 100);
+        self.start_soon(id, in_ms);
     }
 
     /// Sends a controller's report to all other controllers.

@@ -49,6 +49,8 @@ pub enum Event {
     /// A step changes by itself.
     Step(usize, AttemptId, StepChange),
     Kantd(usize),
+    /// A controller that granted a vote is killed.
+    VoterDies(ControllerId),
     FaultBegins(usize),
     FaultEnds(usize),
     Operator,

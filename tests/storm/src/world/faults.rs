@@ -54,6 +54,19 @@ impl World {
                     late_ms: rng.below(600),
                 };
             }
+            Kind::Voters => {
+                self.voters_die_until_ms = self.now_ms + fault.lasts_ms;
+                self.net.flaky = Flaky {
+                    until_ms: self.voters_die_until_ms,
+                    lost_percent: 0,
+                    doubled_percent: 60,
+                    late_ms: rng.between(100, 800),
+                };
+                if let Some((leader, _)) = self.leader() {
+                    self.kill_controller(leader);
+                    self.start_soon(leader, rng.between(20, 500));
+                }
+            }
             Kind::Revoke | Kind::RotateKey => self.change_trust(fault),
             Kind::Members => {
                 let task = self.choose_change(&mut rng);
