@@ -36,6 +36,8 @@ pub use actor::Actor;
 pub use bulk_action::{BulkAction, SomeTasks};
 pub use key_action::KeyAction;
 pub use level::LEVELS;
+#[cfg(feature = "next-rules")]
+pub(crate) use level::NEXT;
 pub use many::{ManyJobs, OneOfMany};
 pub use round::{RoundGrow, RoundPreempt, RoundShrink, RoundStart};
 pub use service::{Deployment, ServiceAction};
@@ -172,6 +174,9 @@ pub enum Command {
     NodeLost { name: NodeName },
     /// Stops new jobs from starting on a node.
     DrainNode { actor: Actor, name: NodeName, reason: String },
+    /// The same, with a note that is kept.
+    #[cfg(feature = "next-rules")]
+    DrainWithNote { actor: Actor, name: NodeName, reason: String, note: String },
     /// Lets jobs start on a drained node again.
     ResumeNode { actor: Actor, name: NodeName },
     /// Creates a reservation. The leader has chosen the nodes and the time where the operator left

@@ -24,6 +24,10 @@ pub struct NodeRecord {
     /// No new jobs start, because an operator or too many faults drained it. Survives reconnection
     /// and replacement.
     pub drain: Option<Drain>,
+    /// In the next release, a drain may have a note.
+    #[cfg(feature = "next-rules")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// When an operator last resumed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<Resumed>,

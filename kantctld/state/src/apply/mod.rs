@@ -21,6 +21,8 @@ mod forget_done;
 mod hold_job;
 mod invite;
 mod lease_over;
+#[cfg(feature = "next-rules")]
+mod next_rules;
 mod node_lost;
 mod node_silent;
 mod operators;
@@ -94,6 +96,8 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
         hello @ Command::RegisterNode { .. } => register_node::apply(state, out, hello),
         Command::NodeSilent { name } => node_silent::apply(state, out, name),
         Command::NodeLost { name } => node_lost::apply(state, out, name),
+        #[cfg(feature = "next-rules")]
+        drain @ Command::DrainWithNote { .. } => operators::apply(state, out, drain),
         by_operator @ (Command::DrainNode { .. }
         | Command::ResumeNode { .. }
         | Command::CreateReservation { .. }

@@ -18,6 +18,10 @@ pub(super) fn apply(
         Command::DrainNode { actor, name, reason } => {
             drain_node::apply(state, out, actor, name, reason)
         }
+        #[cfg(feature = "next-rules")]
+        Command::DrainWithNote { actor, name, reason, note } => {
+            super::next_rules::drain(state, out, actor, (name, reason), note)
+        }
         Command::ResumeNode { actor, name } => resume_node::apply(state, out, actor, name),
         Command::CreateReservation { actor, reservation } => {
             create_reservation::apply(state, out, actor, reservation)

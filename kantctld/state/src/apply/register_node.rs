@@ -69,6 +69,8 @@ fn register(
         inventory,
         contact: Contact::Connected,
         drain: known.and_then(|node| node.drain.clone()),
+        #[cfg(feature = "next-rules")]
+        note: known.and_then(|node| node.note.clone()),
         resumed: known.and_then(|node| node.resumed.clone()),
         start_faults: known
             .filter(|_| !replaced)

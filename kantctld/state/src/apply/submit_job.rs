@@ -143,6 +143,8 @@ fn accepted(state: &State, submission: &Submission<'_>, ask: &Ask) -> Result<Ask
     let who = Applicant { owner, groups, operator };
     let ask = fill_in(state, &who, ask)?;
     admission::check(state, &who, &ask)?;
+    #[cfg(feature = "next-rules")]
+    let ask = super::next_rules::commented(state, ask);
     Ok(Ask {
         dependency: dependency::meant(state, &ask),
         rlimits: shared_rlimits(state, &ask),

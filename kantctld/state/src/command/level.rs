@@ -16,9 +16,15 @@
 use super::Command;
 use common::rules_level::{RulesLevel, RulesLevels};
 
+/// The newest level of this build.
+const NEWEST: RulesLevel = if cfg!(feature = "next-rules") { NEXT } else { RulesLevel::FIRST };
+
+/// The level of the release after this one, as far as the test of a rolling upgrade needs it: a
+/// command, a field of the state, and another effect of a submission.
+pub(crate) const NEXT: RulesLevel = RulesLevel(RulesLevel::FIRST.0 + 1);
+
 /// The levels that this build can apply.
-pub const LEVELS: RulesLevels =
-    RulesLevels { oldest: RulesLevel::FIRST, newest: RulesLevel::FIRST };
+pub const LEVELS: RulesLevels = RulesLevels { oldest: RulesLevel::FIRST, newest: NEWEST };
 
 impl Command {
     /// The lowest level at which `apply` understands this command with all its fields.
@@ -26,6 +32,8 @@ impl Command {
     pub const fn level(&self) -> RulesLevel {
         match self {
             Self::RaiseRules { to } => *to,
+            #[cfg(feature = "next-rules")]
+            Self::DrainWithNote { .. } => NEXT,
             _ => RulesLevel::FIRST,
         }
     }
