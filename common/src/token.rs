@@ -26,10 +26,13 @@ pub const NAME_BYTES_MAX: usize = 64;
 
 const ID_DIGITS: usize = 12;
 
+/// The variable of Slurm's commands for a JSON Web Token, which a site may accept here too.
+const JWT_VARIABLE: &str = "SLURM_JWT";
+
 /// Whether this environment variable holds a token, by its name or by its value.
 #[must_use]
 pub fn is_token_variable(name: &str, value: &str) -> bool {
-    name == TOKEN_VARIABLE || value.trim_start().starts_with(TOKEN_PREFIX)
+    name == TOKEN_VARIABLE || name == JWT_VARIABLE || value.trim_start().starts_with(TOKEN_PREFIX)
 }
 
 /// The text is no id of a token.

@@ -2,6 +2,7 @@
 //! They come from this controller's configuration and its host's user database, not from the
 //! replicated state.
 
+use crate::accepted_jwts::AcceptedJwts;
 use crate::host_names::HostNames;
 use crate::settings::SettingsError;
 use axum::http::StatusCode;
@@ -11,14 +12,17 @@ use common::id::{Gid, NodeName, Uid};
 use common::job::Owner;
 use net::{OwnerRules, Refusal, UserRecord};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// The rules; a reload may change them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Access {
     operators: BTreeSet<Uid>,
     owners: OwnerRules,
     vouched_for: VouchedFor,
     submit_hosts: BTreeSet<NodeName>,
+    /// The JSON Web Tokens that it accepts, if any.
+    pub jwts: Option<Arc<AcceptedJwts>>,
 }
 
 impl Access {
@@ -39,7 +43,8 @@ impl Access {
             submit_hosts.extend(common::hostlist::expand(list)?);
         }
         let vouched_for = config.nodes_may_vouch_for;
-        Ok(Self { operators, owners, vouched_for, submit_hosts })
+        let jwts = AcceptedJwts::configured(config)?.map(Arc::new);
+        Ok(Self { operators, owners, vouched_for, submit_hosts, jwts })
     }
 
     /// Whether this user may do everything.

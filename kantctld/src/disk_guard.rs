@@ -4,7 +4,7 @@
 use common::config::ControllerConfig;
 use common::sync::Mutex;
 use nix::sys::statvfs::statvfs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How long a measurement is reused.
@@ -55,15 +55,20 @@ impl DiskGuard {
         if let Some((_, free)) = last.filter(|(at, _)| at.elapsed() < REUSE_FOR) {
             return free;
         }
-        let free = match statvfs(&self.dir) {
-            Ok(disk) => disk.blocks_available().saturating_mul(disk.fragment_size()),
-            Err(error) => {
-                tracing::debug!("failed to read the free space of {}: {error}", self.dir.display());
-                u64::MAX
-            }
-        };
+        let free = free_bytes(&self.dir);
         *last = Some((Instant::now(), free));
         free
+    }
+}
+
+/// The free space of a directory's disk; the greatest number if it cannot be read.
+pub fn free_bytes(dir: &Path) -> u64 {
+    match statvfs(dir) {
+        Ok(disk) => disk.blocks_available().saturating_mul(disk.fragment_size()),
+        Err(error) => {
+            tracing::debug!("failed to read the free space of {}: {error}", dir.display());
+            u64::MAX
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! nodes. It is a shell around pure crates: `engine` decides, and `state` changes only through the
 //! log. A client's identity comes from the kernel or a certificate, never from the client.
 
+pub mod accepted_jwts;
 pub mod backup;
 pub mod clock;
 pub mod disk_guard;
@@ -11,6 +12,7 @@ pub mod host_names;
 pub mod memory;
 pub mod metrics;
 pub mod raft;
+pub mod release;
 
 pub mod admission_limits;
 pub mod audit;
@@ -31,6 +33,8 @@ pub mod state_machine;
 
 pub mod core;
 pub mod membership;
+
+pub mod backups;
 
 pub mod history_catch_up;
 pub mod key_rotation;

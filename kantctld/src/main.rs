@@ -104,7 +104,7 @@ impl From<SetupArguments> for SetupOptions {
     }
 }
 
-fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     match run(Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -1,6 +1,7 @@
 //! Reloading of the configuration in a running controller. An invalid one changes nothing, and keys
 //! that are read only at startup are reported.
 
+use crate::accepted_jwts;
 use crate::access::Access;
 use crate::core::{CommandError, Core};
 use crate::settings::{
@@ -220,5 +221,15 @@ fn log_reload(answer: &ReloadAnswer) {
     }
     for warning in &answer.warnings {
         tracing::warn!("configuration: {warning}");
+    }
+}
+/// Reads the keys of JSON Web Tokens again when their files change.
+pub async fn follow_jwt_keys(core: Arc<Core>) {
+    loop {
+        tokio::time::sleep(accepted_jwts::LOOK_PERIOD).await;
+        if let Some(jwts) = core.access().jwts.clone() {
+            // An error means that the controller stops.
+            let _ = tokio::task::spawn_blocking(move || jwts.read_again()).await;
+        }
     }
 }

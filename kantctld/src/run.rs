@@ -5,6 +5,7 @@ mod listeners;
 
 use crate::access::Access;
 use crate::audit::{self, AuditLine, AuditResult};
+use crate::backups::{self, BackupPlan};
 use crate::bootstrap::{self, BootstrapError, OpenedLog};
 use crate::clock::{SteadyClock, wall_clock};
 use crate::cluster_keys::{KeyStore, KeyStoreError};
@@ -17,7 +18,7 @@ use crate::mail::MailQueue;
 use crate::membership::{self, LogStage, Membership, MembershipError};
 use crate::peers;
 use crate::raft::LogError;
-use crate::reload::Reloader;
+use crate::reload::{self, Reloader};
 use crate::session::NodeThreads;
 use crate::settings::{self, ConfigFile, SettingsError};
 use crate::shared_state::SharedState;
@@ -233,8 +234,11 @@ async fn serve(
         tokio::spawn(reload_on_hangup(core.clone(), reloader.clone(), hangup)),
         tokio::spawn(notify_ready(core.clone())),
         tokio::spawn(key_rotation::follow_log(core.clone())),
+        tokio::spawn(reload::follow_jwt_keys(core.clone())),
         tokio::spawn(history_catch_up::fill_gaps(core.history.clone(), peers.clone())),
     ];
+    let plan = BackupPlan::configured(config, &core.peers.local);
+    let backups = plan.map(|plan| tokio::spawn(backups::run(core.clone(), plan)));
     let pace = leader::Pace {
         round_period: Duration::from_secs(config.round_period_seconds.max(1)),
         limits: Limits { node_lost_after: Span::from_seconds(config.node_lost_after_seconds) },
@@ -254,7 +258,7 @@ async fn serve(
     for server in servers {
         let _ = server.await;
     }
-    tasks.iter().for_each(JoinHandle::abort);
+    tasks.iter().chain(&backups).for_each(JoinHandle::abort);
     ended
 }
 

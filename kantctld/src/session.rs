@@ -12,6 +12,7 @@ mod services;
 
 use crate::core::{CommandError, Core};
 use crate::raft::ProposeError;
+use crate::release::WITH_NODES;
 use crate::session_registry::SessionInbox;
 use common::id::NodeName;
 use common::time::Span;
@@ -78,10 +79,11 @@ pub async fn serve(
         return redirect(&core, &down).await;
     }
     let name = hello.name.clone();
-    let checked = session::check_hello(&core.state.read(), &certified.name, &hello);
-    if let Err(reason) = checked.and_then(|()| rules.kind.check(&hello)) {
-        return refuse(&name, &down, reason).await;
-    }
+    let checked = session::check_hello(&core.state.read(), &certified.name, &hello, WITH_NODES);
+    let protocol = match checked.and_then(|protocol| rules.kind.check(&hello).map(|()| protocol)) {
+        Ok(protocol) => protocol,
+        Err(reason) => return refuse(&name, &down, reason).await,
+    };
     // Joined before it is registered: from here on an older session of this node sends nothing.
     let (id, inbox) = core.sessions.join(&name);
     // From here on a revocation ends the session; it may have come before.
@@ -101,7 +103,7 @@ pub async fn serve(
     }
     core.sessions.note_registered(&name, id);
     core.sessions.note_key_generation(&name, id, hello.key_generation);
-    tracing::info!("node {name} connected (kantd {})", hello.version);
+    tracing::info!("node {name} connected (kantd {}, protocol {protocol})", hello.version);
     let known = NodeSession::new(&hello, session::ORDERS_BYTES);
     let questions = Questions::new(&hello);
     let mut routes = hello.routes.then(|| core.routes.subscribe());
@@ -110,6 +112,7 @@ pub async fn serve(
         core: core.clone(),
         id,
         enrolment: certified.enrolment,
+        protocol,
         known,
         down,
         questions,
@@ -146,6 +149,8 @@ struct Session {
     id: SessionId,
     /// Of the certificate with which the node connected.
     enrolment: u32,
+    /// The version of the protocol.
+    protocol: u32,
     known: NodeSession,
     down: Down,
     questions: Questions,
@@ -164,7 +169,8 @@ impl Session {
     }
 
     async fn begin(&mut self) -> Result<(), ChannelError> {
-        let welcome = NodeSession::welcome(&self.core.state.read(), self.fence_after);
+        let welcome =
+            NodeSession::welcome(&self.core.state.read(), self.protocol, self.fence_after);
         self.down.send(&welcome).await?;
         self.send_key_generation().await?;
         self.send_desired(true).await

@@ -6,6 +6,7 @@ mod file;
 pub use changes::{changes, needing_restart};
 pub use file::{ConfigFile, FileError};
 
+use crate::accepted_jwts::JwtConfigError;
 use crate::fence;
 use crate::host_names::HostNames;
 use crate::mail::Mailer;
@@ -39,6 +40,8 @@ pub enum SettingsError {
     UnknownAdmin(String),
     #[error("failed to use `{key}`: `{address}` is not HOST:PORT, for example 10.0.0.1:7600")]
     Address { key: &'static str, address: String },
+    #[error(transparent)]
+    AcceptedJwts(#[from] JwtConfigError),
     #[error("failed to use `submit_hosts`: {0}")]
     SubmitHosts(#[from] HostlistError),
     /// The meaning of a relative path depends on the working directory.

@@ -56,6 +56,8 @@ pub struct Program {
     pub gid: u32,
     /// The id of the token.
     pub token: String,
+    /// It is a JSON Web Token, not a token of the cluster.
+    pub is_jwt: bool,
     pub may_operate: bool,
 }
 
@@ -163,7 +165,7 @@ fn parse_id(text: &str) -> Option<u32> {
 
 impl Program {
     fn user(&self) -> User {
-        let Self { uid, gid, token, may_operate } = self.clone();
+        let Self { uid, gid, token, may_operate, .. } = self.clone();
         User { uid, gid, may_operate, via: Via::Token(token) }
     }
 }
@@ -259,7 +261,8 @@ mod tests {
         let none = HeaderMap::new();
         assert_eq!(caller_identity(&Caller::Anonymous, &none), Err(CallerError::NoToken));
         let token = "0123456789ab".to_owned();
-        let program = Program { uid: 1000, gid: 100, token: token.clone(), may_operate: false };
+        let (token_id, is_jwt) = (token.clone(), false);
+        let program = Program { uid: 1000, gid: 100, token: token_id, is_jwt, may_operate: false };
         let program = Caller::Program(program);
         let user = caller_identity(&program, &none).unwrap();
         let expected = User { uid: 1000, gid: 100, may_operate: false, via: Via::Token(token) };

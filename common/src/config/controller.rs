@@ -75,6 +75,23 @@ config_table! {
         /// Nodes on which all ordinary users may use kantctl, such as login hosts: names and lists
         /// such as login[1-2].
         submit_hosts: Vec<String> = Vec::new(),
+        /// File with a secret of at least 32 bytes. On `http_listen`, JSON Web Tokens signed with
+        /// it (HS256, as Slurm's `auth/jwt`) are accepted. Empty: none are.
+        jwt_secret_file: String = String::new(),
+        /// File with the public keys of an identity provider (a JWK set, RFC 7517). JSON Web Tokens
+        /// signed with them (RS256, PS256, ES256, EdDSA) are accepted. The file is read again when
+        /// it changes. Empty: none are.
+        jwt_keys_file: String = String::new(),
+        /// The claim with the user's name: `sun` in Slurm's tokens.
+        jwt_user_claim: String = "sun".to_owned(),
+        /// The issuer (`iss`) that a JSON Web Token must have. Empty: any.
+        jwt_issuer: String = String::new(),
+        /// The audience (`aud`) that a JSON Web Token must have. Empty: any.
+        jwt_audience: String = String::new(),
+        /// JSON Web Tokens that are valid for longer than this from now on are refused.
+        jwt_lifespan_max_seconds: u64 = 86_400,
+        /// What JSON Web Tokens allow: scopes as in `kantctl token create`. Empty: all but `admin`.
+        jwt_scopes: Vec<String> = Vec::new(),
         /// Accept jobs submitted by root. They run as root.
         allow_root_jobs: bool = false,
         /// Users with a smaller uid, except root, are system users, whose jobs are refused.
@@ -119,6 +136,14 @@ config_table! {
         /// Size in MiB at which the audit log is renamed to `audit.log.1`, which replaces the
         /// previous `audit.log.1`. 0: never, for example because logrotate does this.
         audit_log_mib: u64 = 256,
+        /// How often each controller writes a backup of the state, in hours, for `kantctld
+        /// restore`. 0: never.
+        backup_every_hours: u64 = 24,
+        /// Where these backups are. A plain name is a directory in `state_dir`; a directory on
+        /// another disk also survives the loss of this one.
+        backup_dir: String = "backups".to_owned(),
+        /// How many of them are kept; at least one.
+        backups_kept: u64 = 7,
         /// Number of log entries after which the controller saves a snapshot of the state and
         /// truncates the log; earlier if the log is larger than 32 MiB and larger than the last
         /// snapshot.

@@ -2,7 +2,8 @@
 //! scripts and environments. It is made from a consistent copy of the state and stops nothing.
 
 use super::error::ApiFailure;
-use crate::backup::{self, Head};
+use crate::backup;
+use crate::backups::copy_state;
 use crate::core::Core;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -21,19 +22,7 @@ pub async fn show(State(core): State<Arc<Core>>, user: net::User) -> Result<Resp
         return Err(Refusal::OperatorsOnly { uid: actor.uid }.into());
     }
     core.log.read().await.map_err(crate::core::CommandError::from)?;
-    let members = core.log.status().borrow().members.clone();
-    // Read before the copy, so that the copy includes this index.
-    let applied = *core.applied.borrow();
-    let (state, now) = (core.state.read().clone(), core.now());
-    let head = Head {
-        cluster: members.cluster,
-        name: core.cluster(),
-        last_controller: members.last,
-        controllers: members.known.into_values().map(|member| member.address).collect(),
-        applied,
-        at: now,
-        release: env!("CARGO_PKG_VERSION").to_owned(),
-    };
+    let (head, state) = copy_state(&core);
     tracing::info!("user {} makes a backup", actor.uid);
     let written = tokio::task::spawn_blocking(move || backup::to_bytes(&head, &state)).await;
     let stopping = || "the controller is stopping: try again in a moment".to_owned();

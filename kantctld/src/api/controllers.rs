@@ -124,7 +124,7 @@ pub async fn join(
     let in_force = core.state.read().rules_level();
     check_join(peers, in_force, &request).map_err(IntoResponse::into_response)?;
     let id = accept(&core, peers, request).await.map_err(IntoResponse::into_response)?;
-    let release = env!("CARGO_PKG_VERSION").to_owned();
+    let release = crate::release::RELEASE.to_owned();
     let key = Secret(core.keys.held().keys.issuing.secret());
     Ok(Json(JoinAnswer { cluster: peers.local.cluster, id, release, key }))
 }

@@ -17,7 +17,7 @@ use common::reason::Refusal;
 use common::wire::api::{ChangedNodes, ClusterMap, DrainRequest, NodeList, QueueList, Status};
 use net::{Caller, Keepalive, Role};
 use query::view;
-use state::Command;
+use state::{Actor, Command};
 use std::sync::Arc;
 
 /// GET /v1/nodes
@@ -58,8 +58,25 @@ pub async fn drain(
     remark.detail(&request.reason);
     let (actor, name): (_, NodeName) = (core.actor(&user), name.parse()?);
     let nodes = vec![name.clone()];
-    core.command(Command::DrainNode { actor, name, reason: request.reason }).await?;
+    core.command(drain_command(actor, name, request.reason)).await?;
     Ok(Json(ChangedNodes { nodes }))
+}
+
+/// In the next release, a reason may have a note behind a bar.
+#[cfg(feature = "next-rules")]
+fn drain_command(actor: Actor, name: NodeName, reason: String) -> Command {
+    match reason.split_once('|') {
+        None => Command::DrainNode { actor, name, reason },
+        Some((reason, note)) => {
+            let (reason, note) = (reason.to_owned(), note.to_owned());
+            Command::DrainWithNote { actor, name, reason, note }
+        }
+    }
+}
+
+#[cfg(not(feature = "next-rules"))]
+const fn drain_command(actor: Actor, name: NodeName, reason: String) -> Command {
+    Command::DrainNode { actor, name, reason }
 }
 
 /// POST /v1/nodes/{name}/resume
@@ -87,7 +104,7 @@ pub async fn status(State(core): State<Arc<Core>>, _user: net::User) -> Json<Sta
     let counts = view::counts(&core.state.read());
     Json(Status {
         cluster: core.cluster(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+        version: crate::release::RELEASE.to_owned(),
         leader: *core.leading.borrow(),
         led_by: core.standing.borrow().leader,
         applied: core.applied.borrow().0,

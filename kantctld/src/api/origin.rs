@@ -29,6 +29,8 @@ enum Way {
     Node(String, u32),
     /// A program with the token of this id.
     Token(String),
+    /// A program with a JSON Web Token of this id.
+    Jwt(String),
     Controller,
     /// A host without a certificate, at this address.
     Stranger(IpAddr),
@@ -45,7 +47,10 @@ impl Origin {
                 Way::Node(name.clone(), *enrolment)
             }
             Some(Caller::Stranger(from)) => Way::Stranger(*from),
-            Some(Caller::Program(program)) => Way::Token(program.token.clone()),
+            Some(Caller::Program(program)) => match program.is_jwt {
+                true => Way::Jwt(program.token.clone()),
+                false => Way::Token(program.token.clone()),
+            },
             Some(Caller::Anonymous) => Way::Anonymous,
             Some(Caller::Peer(Role::Controller)) => {
                 return Self::forwarded(headers)
@@ -65,6 +70,7 @@ impl Origin {
                 Way::Node(name.to_owned(), enrolment.parse().ok()?)
             }
             Some(("token", id)) => Way::Token(id.to_owned()),
+            Some(("jwt", id)) => Way::Jwt(id.to_owned()),
             _ => return None,
         };
         Some(Self { way, through: Some(through.to_owned()) })
@@ -106,6 +112,11 @@ impl Origin {
         }
     }
 
+    /// Whether the program has a JSON Web Token.
+    pub(super) const fn is_jwt(&self) -> bool {
+        matches!(self.way, Way::Jwt(_))
+    }
+
     /// The vouching node.
     pub(super) fn node(&self) -> Option<NodeName> {
         NodeName::new(self.voucher()?).ok()
@@ -118,6 +129,7 @@ impl fmt::Display for Origin {
             Way::Socket => f.write_str("socket"),
             Way::Node(name, _) => write!(f, "node {name}"),
             Way::Token(id) => write!(f, "token {id}"),
+            Way::Jwt(id) => write!(f, "jwt {id}"),
             Way::Anonymous => f.write_str("http"),
             Way::Controller => f.write_str("controller"),
             Way::Stranger(from) => write!(f, "stranger {from}"),
@@ -175,8 +187,14 @@ mod tests {
     #[test]
     fn the_leader_learns_the_token_of_a_forwarded_request() {
         let token = "0123456789ab".to_owned();
-        let program = net::Program { uid: 7, gid: 7, token: token.clone(), may_operate: false };
-        let first = origin(Caller::Program(program), Some("2 socket"));
+        let program = |is_jwt| net::Program {
+            uid: 7,
+            gid: 7,
+            token: token.clone(),
+            is_jwt,
+            may_operate: false,
+        };
+        let first = origin(Caller::Program(program(false)), Some("2 socket"));
         assert_eq!(
             (first.token(), first.to_string().as_str()),
             (Some(&*token), "token 0123456789ab")
@@ -184,6 +202,10 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.insert(FORWARDED, first.header(ControllerId(3)));
         assert_eq!(Origin::forwarded(&headers).unwrap().token(), Some(&*token));
+        let first = origin(Caller::Program(program(true)), None);
+        headers.insert(FORWARDED, first.header(ControllerId(3)));
+        let forwarded = Origin::forwarded(&headers).unwrap();
+        assert!(forwarded.is_jwt() && forwarded.token().is_none(), "{forwarded}");
         assert_eq!(origin(Caller::Anonymous, Some("2 token 0123456789ab")).token(), None);
     }
 }

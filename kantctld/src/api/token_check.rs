@@ -20,6 +20,11 @@ pub(super) fn check(
     origin: &Origin,
     request: &Request,
 ) -> Result<(), Refusal> {
+    if origin.is_jwt() {
+        // Its signature was checked by the controller that received it.
+        let tokens = core.access().jwts.clone().ok_or_else(invalid)?;
+        return check_scope_of(request, tokens.scopes());
+    }
     let Some(id) = origin.token() else { return Ok(()) };
     let user = net::caller_identity(caller, request.headers())?;
     let id: TokenId = id.parse().map_err(|_| invalid())?;
@@ -28,12 +33,17 @@ pub(super) fn check(
     let found = state.token_by_id(&id);
     let valid = found.filter(|(_, token)| token.until > now && token.uid == Uid(user.uid));
     let (_, token) = valid.ok_or_else(invalid)?;
-    // A path without a route has nothing to protect, and gets its own answer.
-    if let Some(path) = request.extensions().get::<MatchedPath>() {
-        check_scope(request.method().as_str(), path.as_str(), &token.scopes)?;
-    }
+    check_scope_of(request, &token.scopes)?;
     core.token_uses.note(id, now, |other| state.token_by_id(other).is_some());
     Ok(())
+}
+
+fn check_scope_of(request: &Request, scopes: &token::Scopes) -> Result<(), Refusal> {
+    // A path without a route has nothing to protect, and gets its own answer.
+    match request.extensions().get::<MatchedPath>() {
+        Some(path) => check_scope(request.method().as_str(), path.as_str(), scopes),
+        None => Ok(()),
+    }
 }
 
 fn check_scope(method: &str, path: &str, scopes: &token::Scopes) -> Result<(), Refusal> {

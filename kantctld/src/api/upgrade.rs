@@ -27,7 +27,7 @@ pub async fn show(
         let holds = status.followers.iter().find(|one| one.id == *id).map(|one| one.holds);
         let holds = if is_local { Some(status.last) } else { holds };
         let (release, levels) = match is_local {
-            true => (Some(env!("CARGO_PKG_VERSION").to_owned()), Some(LEVELS)),
+            true => (Some(crate::release::RELEASE.to_owned()), Some(LEVELS)),
             false => {
                 let levels = core.peers.levels.lock().of(*id, uptime());
                 (core.peers.addresses.release(*id), levels)

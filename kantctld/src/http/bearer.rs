@@ -2,6 +2,7 @@
 
 use crate::api::token_invalid;
 use crate::audit::{AuditLine, AuditResult};
+use crate::clock::wall_clock;
 use crate::core::Core;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
@@ -14,7 +15,7 @@ use std::sync::Arc;
 
 /// Passes on a request with a valid token as one of its user.
 pub async fn identify(State(core): State<Arc<Core>>, mut request: Request, next: Next) -> Response {
-    let program = match identified(&core, request.headers()) {
+    let program = match identified(&core, request.headers()).await {
         Ok(program) => program,
         Err(refusal) => {
             audit(&core, &request, &refusal);
@@ -33,12 +34,12 @@ pub async fn identify(State(core): State<Arc<Core>>, mut request: Request, next:
     response
 }
 
-fn identified(core: &Core, headers: &HeaderMap) -> Result<Program, Refusal> {
+async fn identified(core: &Core, headers: &HeaderMap) -> Result<Program, Refusal> {
     if headers.contains_key(USER_HEADER) {
         return Err(CallerError::Claimed.into());
     }
     let secret = bearer(headers).ok_or(CallerError::NoToken)?;
-    Ok(program(core, secret)?.0)
+    Ok(program(core, secret).await?.0)
 }
 
 /// Writes an audit line for a token that is not valid: it may be a stolen one that was revoked. The
@@ -68,7 +69,28 @@ pub fn bearer(headers: &HeaderMap) -> Option<&str> {
 ///
 /// # Errors
 /// The refusal of a token that is not valid.
-pub fn program(core: &Core, secret: &str) -> Result<(Program, Scopes), Refusal> {
+pub async fn program(core: &Core, secret: &str) -> Result<(Program, Scopes), Refusal> {
+    match jwt::has_form(secret) {
+        true => with_jwt(core, secret).await,
+        false => with_own_token(core, secret),
+    }
+}
+
+async fn with_jwt(core: &Core, secret: &str) -> Result<(Program, Scopes), Refusal> {
+    let tokens = core.access().jwts.clone().ok_or_else(token_invalid)?;
+    let (uid, gid) = tokens.clone().user(secret, wall_clock()).await?;
+    let scopes = tokens.scopes().clone();
+    let program = Program {
+        uid,
+        gid,
+        token: TokenId::of_hash(&net::secret_hash(secret)).to_string(),
+        is_jwt: true,
+        may_operate: scopes.contains(&Scope::Admin),
+    };
+    Ok((program, scopes))
+}
+
+fn with_own_token(core: &Core, secret: &str) -> Result<(Program, Scopes), Refusal> {
     if !secret.starts_with(TOKEN_PREFIX) {
         return Err(token_invalid());
     }
@@ -80,6 +102,7 @@ pub fn program(core: &Core, secret: &str) -> Result<(Program, Scopes), Refusal> 
         uid: token.uid.0,
         gid: token.gid.0,
         token: TokenId::of_hash(&hash).to_string(),
+        is_jwt: false,
         may_operate: token.scopes.contains(&Scope::Admin),
     };
     Ok((program, token.scopes.clone()))

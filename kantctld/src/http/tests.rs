@@ -1,5 +1,7 @@
 //! The HTTP port of a whole controller: tokens, their scopes and ends, and what is open to all.
 
+mod jwts;
+
 use crate::run::run;
 use crate::session::NodeThreads;
 use crate::settings::ConfigFile;
@@ -118,8 +120,11 @@ fn spawn_controller(dir: &Path, http: SocketAddr) {
         allow_root_jobs: true,
         uid_min: 0,
         disk_reserve_mib: 0,
+        jwt_secret_file: at("jwt.key"),
+        jwt_scopes: vec!["jobs:read".to_owned()],
         ..ControllerConfig::default()
     };
+    jwts::write_secret(dir);
     let path = dir.join("kantctld.toml");
     std::fs::write(&path, "").unwrap();
     let text = String::new();

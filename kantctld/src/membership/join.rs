@@ -6,10 +6,10 @@ use super::{
     LogStage, Membership, MembershipError, MembershipFile, advertised, is_reachable, name,
 };
 use crate::clock::wall_clock;
+use crate::release::WITH_PEERS;
 use common::config::ControllerConfig;
 use common::id::{ClusterId, ControllerId};
 use common::wire::api::{JoinAnswer, JoinRequest, Secret};
-use common::wire::peer::PEER_PROTOCOL;
 use net::{
     Authority, Backoff, Client, ClientError, ClusterKey, ClusterKeys, Endpoint, Identity,
     Invitation,
@@ -65,9 +65,10 @@ pub(super) async fn request_membership(
     // Without a certificate, also if there is a key from before: the invitation is the proof.
     let identity = Identity::invited(&invitation)?;
     let request = JoinRequest {
-        protocol: PEER_PROTOCOL,
+        protocol: WITH_PEERS.newest,
+        oldest_protocol: WITH_PEERS.named_oldest(),
         levels: Some(LEVELS),
-        release: env!("CARGO_PKG_VERSION").to_owned(),
+        release: crate::release::RELEASE.to_owned(),
         name: name(config),
         address: address.to_owned(),
         learner: options.learner,

@@ -17,7 +17,7 @@ pub(super) async fn send_chunked<M: ThreadMachine>(
     message: &[u8],
 ) -> Result<(), ConnectionError> {
     let head = LetterHead { bytes: message.len() as u64, checksum: crc32fast::hash(message) };
-    let mut channel = connector.connect(Some(head)).await?;
+    let (mut channel, _) = connector.connect(Some(head)).await?;
     for chunk in message.chunks(CHUNK_BYTES) {
         send_chunk(&mut channel, chunk).await?;
     }

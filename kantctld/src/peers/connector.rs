@@ -4,8 +4,10 @@
 use super::links::Link;
 use super::{KEEPALIVE, Peers, chunked_transfer};
 use crate::raft::{PeerMessage, ThreadMachine};
+use crate::release::WITH_PEERS;
 use common::causes::with_causes;
 use common::id::ControllerId;
+use common::wire::Protocols;
 use common::wire::peer::{FromPeer, LetterHead, PEER_PATH, PeerReport, ToPeer};
 use net::{Backoff, Channel, ChannelError, ClientError, Endpoint, connect_channel};
 use serde_bytes::ByteBuf;
@@ -124,12 +126,16 @@ impl<M: ThreadMachine> Connector<M> {
         snapshots: &mpsc::Sender<PeerMessage>,
         welcome: &mut bool,
     ) -> ConnectionError {
-        let channel = match self.connect(None).await {
-            Ok(channel) => channel,
+        let (channel, protocol) = match self.connect(None).await {
+            Ok(connected) => connected,
             Err(error) => return error,
         };
         *welcome = true;
-        tracing::info!("connected to controller {} at {}", self.to, self.address);
+        tracing::info!(
+            "connected to controller {} at {}, protocol {protocol}",
+            self.to,
+            self.address
+        );
         let (queue, mut messages) = mpsc::channel(QUEUE_MAX);
         let link = Link { messages: queue, snapshots: snapshots.clone() };
         let _open = self.peers.links.open(self.to, link);
@@ -166,11 +172,11 @@ impl<M: ThreadMachine> Connector<M> {
         PeerReport { wall: clock.wall(), cluster, levels: LEVELS, sum }
     }
 
-    /// Connects and sends a hello.
+    /// Connects and sends a hello. Returns the channel and the version of the protocol.
     pub(super) async fn connect(
         &self,
         snapshot: Option<LetterHead>,
-    ) -> Result<Out, ConnectionError> {
+    ) -> Result<(Out, u32), ConnectionError> {
         let identity = self.peers.identity.clone();
         let endpoint = Endpoint::Tls { addr: self.address.clone(), identity };
         let mut channel: Out = connect_channel(&endpoint, PEER_PATH, KEEPALIVE)
@@ -181,7 +187,13 @@ impl<M: ThreadMachine> Connector<M> {
         sent.map_err(|error| ConnectionError::Ended(Some(error)))?;
         match timeout(WELCOME_LIMIT, channel.recv()).await {
             Err(_) => Err(ConnectionError::NoWelcome),
-            Ok(Some(Ok(FromPeer::Welcome { .. }))) => Ok(channel),
+            Ok(Some(Ok(FromPeer::Welcome { protocol, .. }))) => {
+                let protocol = protocol.unwrap_or(WITH_PEERS.newest);
+                match WITH_PEERS.shared(Protocols::only(protocol)) {
+                    Some(protocol) => Ok((channel, protocol)),
+                    None => Err(ConnectionError::UnexpectedAnswer),
+                }
+            }
             Ok(message) => Err(ending(message)),
         }
     }

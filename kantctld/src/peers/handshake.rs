@@ -2,9 +2,11 @@
 //! the reason and may try again.
 
 use crate::raft::Members;
+use crate::release::{RELEASE, WITH_PEERS};
 use common::id::{ClusterId, ControllerId};
 use common::time::{Span, Time};
-use common::wire::peer::{FromPeer, LetterHead, PEER_PROTOCOL, PeerHello};
+use common::wire::Protocols;
+use common::wire::peer::{FromPeer, LetterHead, PeerHello};
 
 /// The most by which the clocks of two controllers may differ.
 pub const CLOCK_GAP_MAX: Span = Span::from_seconds(60);
@@ -23,9 +25,9 @@ pub struct LocalController {
 pub enum HelloRefusal {
     #[error(
         "controller {from} (kantctld {release}) uses controller protocol {theirs}, this one uses \
-         {PEER_PROTOCOL}: install the same release on both"
+         {WITH_PEERS}: install the same release on both"
     )]
-    OtherProtocol { from: ControllerId, release: String, theirs: u32 },
+    OtherProtocol { from: ControllerId, release: String, theirs: Protocols },
     /// A different cluster with the same key.
     #[error(
         "controller {from} belongs to cluster {theirs}, this one to {ours}: correct the address of \
@@ -69,8 +71,9 @@ impl LocalController {
     /// The hello that this controller sends.
     pub fn hello(&self, to: ControllerId, now: Time, snapshot: Option<LetterHead>) -> PeerHello {
         PeerHello {
-            protocol: PEER_PROTOCOL,
-            release: env!("CARGO_PKG_VERSION").to_owned(),
+            protocol: WITH_PEERS.newest,
+            oldest_protocol: WITH_PEERS.named_oldest(),
+            release: RELEASE.to_owned(),
             cluster: self.cluster,
             from: self.id,
             to,
@@ -80,7 +83,7 @@ impl LocalController {
         }
     }
 
-    /// Checks a hello.
+    /// Checks a hello. Returns the version of the protocol that both use.
     ///
     /// # Errors
     /// [`HelloRefusal`].
@@ -89,12 +92,13 @@ impl LocalController {
         hello: &PeerHello,
         members: &Members,
         now: Time,
-    ) -> Result<(), HelloRefusal> {
+    ) -> Result<u32, HelloRefusal> {
         let from = hello.from;
-        if hello.protocol != PEER_PROTOCOL {
-            let (release, theirs) = (hello.release.clone(), hello.protocol);
+        let theirs = Protocols::named(hello.protocol, hello.oldest_protocol);
+        let Some(protocol) = WITH_PEERS.shared(theirs) else {
+            let release = hello.release.clone();
             return Err(HelloRefusal::OtherProtocol { from, release, theirs });
-        }
+        };
         if hello.cluster != self.cluster {
             let (theirs, ours) = (hello.cluster, self.cluster);
             return Err(HelloRefusal::OtherCluster { from, theirs, ours });
@@ -109,7 +113,7 @@ impl LocalController {
             let (theirs, ours) = (hello.now, now);
             return Err(HelloRefusal::Clock { from, theirs, id: self.id, ours });
         }
-        Ok(())
+        Ok(protocol)
     }
 }
 
@@ -150,9 +154,13 @@ mod tests {
     #[test]
     fn members_and_controllers_that_joined_meanwhile_are_accepted() {
         let from = |id| PeerHello { from: ControllerId(id), ..hello() };
-        assert_eq!(me().check(&from(3), &members(), NOW), Ok(()));
-        assert_eq!(me().check(&from(4), &members(), NOW), Ok(()), "it joined later");
-        assert_eq!(me().check(&from(2), &Members::default(), NOW), Ok(()), "this one is new");
+        let protocol = Ok(WITH_PEERS.newest);
+        assert_eq!(me().check(&from(3), &members(), NOW), protocol);
+        assert_eq!(me().check(&from(4), &members(), NOW), protocol, "it joined later");
+        assert_eq!(me().check(&from(2), &Members::default(), NOW), protocol, "this one is new");
+        let next = PeerHello { oldest_protocol: Some(WITH_PEERS.newest), ..from(3) };
+        let next = PeerHello { protocol: WITH_PEERS.newest + 1, ..next };
+        assert_eq!(me().check(&next, &members(), NOW), protocol, "of the next release");
     }
 
     #[test]

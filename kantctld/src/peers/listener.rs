@@ -1,7 +1,7 @@
 //! The accepted connection of another controller: its hello, then its messages until it ends.
 //! Answers of the log go out on this controller's own connection.
 
-use super::handshake::was_removed;
+use super::handshake::{HelloRefusal, was_removed};
 use super::{KEEPALIVE, Peers, chunked_transfer};
 use crate::clock::uptime;
 use crate::raft::ThreadMachine;
@@ -56,16 +56,14 @@ async fn handle_hello<M: ThreadMachine>(
 ) -> Option<String> {
     let checked =
         peers.local.check(hello, &peers.log.status().borrow().members, peers.clock.wall());
-    if let Err(refusal) = checked {
-        if peers.addresses.is_new_refusal(hello.from, Some(&refusal)) {
-            tracing::error!("refused the messages of another controller: {refusal}");
-        }
-        let _ = down.send(&refusal.answer()).await;
-        return None;
-    }
+    let protocol = match checked {
+        Ok(protocol) => protocol,
+        Err(refusal) => return refuse(peers, hello, &refusal, down).await,
+    };
     peers.addresses.is_new_refusal(hello.from, None);
-    let release = env!("CARGO_PKG_VERSION").to_owned();
-    down.send(&FromPeer::Welcome { release }).await.ok()?;
+    let release = crate::release::RELEASE.to_owned();
+    let welcome = FromPeer::Welcome { release, protocol: Some(protocol) };
+    down.send(&welcome).await.ok()?;
     peers.addresses.note_address(hello.from, &hello.address);
     peers.addresses.note_release(hello.from, &hello.release);
     peers.clock.hear(hello.from, hello.now);
@@ -73,6 +71,19 @@ async fn handle_hello<M: ThreadMachine>(
         Some(head) => receive_snapshot(peers, hello, head, down, up).await,
         None => receive_messages(peers, hello, up).await,
     }
+}
+
+async fn refuse<M: ThreadMachine>(
+    peers: &Peers<M>,
+    hello: &PeerHello,
+    refusal: &HelloRefusal,
+    down: &Down,
+) -> Option<String> {
+    if peers.addresses.is_new_refusal(hello.from, Some(refusal)) {
+        tracing::error!("refused the messages of another controller: {refusal}");
+    }
+    let _ = down.send(&refusal.answer()).await;
+    None
 }
 
 async fn receive_messages<M: ThreadMachine>(

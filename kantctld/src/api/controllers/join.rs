@@ -8,12 +8,13 @@ use crate::core::{CommandError, Core};
 use crate::membership::is_reachable;
 use crate::peers::{Peers, clocks_agree};
 use crate::raft::{Change, ChangeRefusal, Follower, Member, ProposeError, Status};
+use crate::release::WITH_PEERS;
 use crate::state_machine::StateMachine;
 use axum::http::StatusCode;
 use common::id::{ControllerId, LogIndex};
 use common::rules_level::RulesLevel;
+use common::wire::Protocols;
 use common::wire::api::JoinRequest;
-use common::wire::peer::PEER_PROTOCOL;
 use state::Command;
 
 /// A host name has at most 253 characters.
@@ -29,16 +30,17 @@ pub fn check_join(
     request: &JoinRequest,
 ) -> Result<(), net::Refusal> {
     let now = wall_clock();
-    let ours = env!("CARGO_PKG_VERSION");
+    let ours = crate::release::RELEASE;
     let refuse =
         |code: &str, message: String| Err(net::Refusal::new(StatusCode::CONFLICT, code, message));
-    if request.protocol != PEER_PROTOCOL {
-        let (release, theirs) = (&request.release, request.protocol);
+    let theirs = Protocols::named(request.protocol, request.oldest_protocol);
+    if WITH_PEERS.shared(theirs).is_none() {
+        let release = &request.release;
         return refuse(
             "other_protocol",
             format!(
                 "kantctld {release} uses controller protocol {theirs}, kantctld {ours} of this \
-                 cluster uses {PEER_PROTOCOL}: install the same release on both"
+                 cluster uses {WITH_PEERS}: install the same release on both"
             ),
         );
     }

@@ -21,6 +21,8 @@ use std::sync::Arc;
 
 const COOKIE_NAME: &str = "kant-token";
 const SIGN_IN: &str = "/sign-in";
+/// Browsers keep cookies of up to 4096 bytes, name and attributes included (RFC 6265, section 6.1).
+const COOKIE_BYTES_MAX: usize = 3900;
 
 /// A user who is signed in, during one request.
 pub struct Session {
@@ -62,7 +64,8 @@ impl FromRequestParts<Arc<Site>> for Session {
     async fn from_request_parts(parts: &mut Parts, site: &Arc<Site>) -> Result<Self, Response> {
         let to_sign_in = || Redirect::to(SIGN_IN).into_response();
         let secret = cookie(&parts.headers).ok_or_else(to_sign_in)?.to_owned();
-        let (program, scopes) = bearer::program(&site.core, &secret).map_err(|_| to_sign_in())?;
+        let (program, scopes) =
+            bearer::program(&site.core, &secret).await.map_err(|_| to_sign_in())?;
         let permit = site.core.admission.programs.take(program.uid);
         let permit = permit.map_err(IntoResponse::into_response)?;
         let uid = Uid(program.uid);
@@ -129,7 +132,10 @@ pub async fn sign_in(
     if !is_same_origin(&headers) {
         return refused("the form came from another site");
     }
-    match bearer::program(&site.core, secret) {
+    if secret.len() > COOKIE_BYTES_MAX {
+        return refused("the token is too long for a browser; use one of `kantctl token create`");
+    }
+    match bearer::program(&site.core, secret).await {
         Ok(_) => (set_cookie(&site, secret, ""), Redirect::to("/")).into_response(),
         Err(refusal) => refused(&refusal.error.message),
     }
