@@ -60,6 +60,7 @@ const STEPS: &[Step] = &[
         &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
     ),
     Step::cargo("build", &["build", "--workspace", "--all-targets", "--locked"]),
+    Step::cargo("next", &["xtask", "next-release"]),
     Step::cargo("test", TEST),
     Step::cargo("attribute", &["xtask", "attribute-trial"]),
     Step::cargo("doctest", &["test", "--workspace", "--doc", "--locked"]),

@@ -10,6 +10,7 @@ mod attribute_trial;
 mod bench;
 mod docs;
 mod generate;
+mod next_release;
 mod packages;
 
 mod dist;
@@ -52,6 +53,7 @@ verbs! {
     Docs => docs,
     Fuzz => fuzz,
     Gen => generate,
+    NextRelease => next_release,
     Sim => sim,
     Tidy => tidy,
     Vm => vm,

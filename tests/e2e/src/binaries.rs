@@ -25,7 +25,16 @@ pub struct Binaries {
     pub kantctl: PathBuf,
     /// The simulated NVML library.
     pub nvml: PathBuf,
+    /// kantctld of the release after this one (feature `next-rules`).
+    next_kantctld: PathBuf,
 }
+
+/// The program of the next release, beside kantctld.
+const NEXT: &str = "kantctld-next";
+/// Builds it. The same packages are selected as by the build of everything, so that only crates
+/// with the feature are built again.
+const NEXT_BUILD: [&str; 7] =
+    ["build", "--quiet", "--workspace", "--bin", NEXT, "--features", "kantctld/next-rules"];
 
 impl Binaries {
     /// Builds the programs, at most once per process.
@@ -81,7 +90,23 @@ impl Binaries {
             kantd: program("kantd")?,
             kantctl: program("kantctl")?,
             nvml: program("libnvml_standin.so")?,
+            next_kantctld: target.join(NEXT),
         })
+    }
+
+    /// kantctld of the release after this one; built now, unless `cargo xtask ci` has built it.
+    ///
+    /// # Errors
+    /// When cargo fails, with its output on standard error.
+    pub fn next_kantctld(&self) -> anyhow::Result<&Path> {
+        static BUILDING: Mutex<()> = Mutex::new(());
+        let _turn = BUILDING.lock();
+        if std::env::var_os(PREBUILT).is_none() {
+            build_next(self.next_kantctld.parent().context("a program has a directory")?)?;
+        }
+        let next = self.next_kantctld.as_path();
+        ensure!(next.exists(), "there is no {}", next.display());
+        Ok(next)
     }
 }
 
@@ -98,6 +123,25 @@ pub fn forget_the_outer_cargo(cargo: &mut Command) {
             cargo.env_remove(&name);
         }
     }
+}
+
+/// Builds kantctld of the release after this one beside kantctld, in that directory of a profile.
+///
+/// # Errors
+/// When cargo fails, with its output on standard error.
+pub fn build_next(profile: &Path) -> anyhow::Result<()> {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(NEXT_BUILD);
+    if profile.ends_with("release") {
+        cargo.arg("--release");
+    }
+    let target = profile.parent().context("a profile has a directory of its own")?;
+    cargo.arg("--target-dir").arg(target);
+    forget_the_outer_cargo(&mut cargo);
+    let built = cargo.current_dir(workspace()).stdin(Stdio::null()).status();
+    let status = built.context("failed to run cargo")?;
+    ensure!(status.success(), "failed to build the next release: cargo ended with {status}");
+    Ok(())
 }
 
 /// The root of this repository.

@@ -26,6 +26,8 @@ pub struct Controllers {
     configs: BTreeMap<String, ControllerConfig>,
     running: BTreeMap<String, Daemon>,
     nodes: BTreeMap<String, Daemon>,
+    /// Controllers with another kantctld than this release's.
+    installed: BTreeMap<String, PathBuf>,
     /// With a network, each daemon is on a host of its own; otherwise all are on loopback.
     network: Option<Network>,
 }
@@ -38,8 +40,8 @@ impl Controllers {
     pub fn new() -> anyhow::Result<Self> {
         let binaries = Binaries::build(Build::Quiet)?;
         let dir = tempfile::Builder::new().prefix("kant-ha-").tempdir()?;
-        let (configs, running, nodes, network) = Default::default();
-        Ok(Self { dir, binaries, configs, running, nodes, network })
+        let (configs, running, nodes, installed, network) = Default::default();
+        Ok(Self { dir, binaries, configs, running, nodes, installed, network })
     }
 
     /// Starts one controller, `a`.
@@ -131,8 +133,22 @@ impl Controllers {
         self.configs.get(name).map(|config| config.listen.clone()).unwrap_or_default()
     }
 
+    /// Installs this release or the next one on a controller, for its next start.
+    ///
+    /// # Errors
+    /// When the next release does not build.
+    pub fn install(&mut self, name: &str, is_next: bool) -> anyhow::Result<()> {
+        self.installed.remove(name);
+        if is_next {
+            let next = self.binaries.next_kantctld()?.to_owned();
+            self.installed.insert(name.to_owned(), next);
+        }
+        Ok(())
+    }
+
     fn program(&self, name: &str) -> Command {
-        let mut command = self.on_host(name, &self.binaries.kantctld);
+        let kantctld = self.installed.get(name).unwrap_or(&self.binaries.kantctld);
+        let mut command = self.on_host(name, kantctld);
         command.arg("--config").arg(self.path(&format!("{name}.toml"))).env_remove("RUST_LOG");
         command
     }

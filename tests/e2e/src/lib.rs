@@ -26,7 +26,7 @@ mod load;
 
 mod load_check;
 
-pub use binaries::{Binaries, Build, PREBUILT, forget_the_outer_cargo, workspace};
+pub use binaries::{Binaries, Build, PREBUILT, build_next, forget_the_outer_cargo, workspace};
 pub use cluster::{Cluster, ClusterOptions, remove_groups};
 pub use controllers::Controllers;
 pub use daemon::{Daemon, end_daemons_on_signal};

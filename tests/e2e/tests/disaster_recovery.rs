@@ -85,6 +85,31 @@ fn each_restore_of_a_backup_is_a_new_cluster_with_new_job_ids() -> anyhow::Resul
 }
 
 #[test]
+fn a_cluster_is_restored_from_a_backup_that_its_controller_made_by_itself() -> anyhow::Result<()> {
+    let mut controllers = Controllers::one()?;
+    let kantctl = controllers.kantctl("a")?;
+    let job = kantctl.ok(&HELD)?.trim().to_owned();
+    let state = controllers.config("a")?.state_dir.clone();
+    let dir = Path::new(&state).join("backups");
+    let made = || {
+        let Ok(mut entries) = std::fs::read_dir(&dir) else { return Ok(None) };
+        let file = entries.next().transpose()?.map(|entry| entry.path());
+        Ok(file.filter(|file| file.extension().is_none()))
+    };
+    let backup = wait_for("the first backup", made)?;
+    controllers.kill("a")?;
+    let kept = controllers.dir().join("backup");
+    std::fs::copy(&backup, &kept)?;
+    assert_eq!(std::fs::metadata(&backup)?.permissions().mode() & 0o777, 0o600);
+    std::fs::remove_dir_all(&state)?;
+    controllers.verb("a", &["restore", &kept.display().to_string()])?;
+    controllers.start("a")?;
+    controllers.leader()?;
+    assert_eq!(kantctl.job(&job)?.outcome, None);
+    Ok(())
+}
+
+#[test]
 fn a_rebuild_removes_only_its_own_unresponsive_id_and_can_be_repeated() -> anyhow::Result<()> {
     let mut controllers = Controllers::three()?;
     let (leader, _) = controllers.leader()?;

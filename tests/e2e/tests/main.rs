@@ -40,6 +40,7 @@ mod programs;
 mod reload;
 mod rendezvous;
 mod resize;
+mod rolling_upgrade;
 mod run;
 mod service_roles;
 mod services;

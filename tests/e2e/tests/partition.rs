@@ -4,6 +4,7 @@
 use common::job::Phase;
 use common::node::Contact;
 use e2e::{Controllers, Load, Network, probe, say, under_load, wait_for};
+use std::time::Instant;
 
 #[test]
 fn an_isolated_leader_acknowledges_nothing_and_the_others_continue() -> anyhow::Result<()> {
@@ -41,8 +42,15 @@ fn leader_falls_away(
     let by_old = controllers.kantctl(&old)?;
     let answer = by_old.run(&["--retry", "0s", "submit", "--hold", "--wrap", "true"])?;
     assert_ne!(answer.code, 0, "acknowledged without a majority: {}", answer.stdout);
+    let elected = Instant::now();
     let submitted = probe(controllers, name)?.submit()?;
     load.note(submitted);
+    // The nodes' connections to the old leader are still open.
+    controllers.kantctl(asked)?.finished(&submitted.to_string())?;
+    let ran_ms = elected.elapsed().as_millis();
+    say(&format!("a job has run {ran_ms} ms after the election"));
+    // The connection to a host that is cut off ends after 20 s.
+    assert!(ran_ms < 15_000, "the nodes did not look for the new leader: {ran_ms} ms");
     load.wait_for_more(3)?;
     mend(controllers.network()?, &old)?;
     wait_for("the old leader to follow", || {

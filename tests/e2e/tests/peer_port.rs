@@ -52,6 +52,7 @@ fn a_refused_peer_gets_the_reason_and_advice() -> anyhow::Result<()> {
     let newer = RulesLevels { oldest: RulesLevel(200), newest: RulesLevel(201) };
     let join = JoinRequest {
         protocol: PEER_PROTOCOL,
+        oldest_protocol: None,
         release: "0.0.1".to_owned(),
         levels: None,
         name: "x".to_owned(),
@@ -75,6 +76,7 @@ fn a_refused_peer_gets_the_reason_and_advice() -> anyhow::Result<()> {
     ];
     let hello = PeerHello {
         protocol: PEER_PROTOCOL,
+        oldest_protocol: None,
         release: "0.0.1".to_owned(),
         cluster,
         from: ControllerId(2),
@@ -128,6 +130,7 @@ fn a_controller_with_only_the_cluster_key_joins_once_with_an_invitation() -> any
     let join = |number: u16, invitation: &str| -> anyhow::Result<JoinRequest> {
         Ok(JoinRequest {
             protocol: PEER_PROTOCOL,
+            oldest_protocol: None,
             release: "0.0.1".to_owned(),
             levels: None,
             name: "x".to_owned(),
@@ -250,6 +253,7 @@ fn invalid_raft_messages_are_dropped_without_harm_to_the_receiver() -> anyhow::R
     let endpoint = endpoint(&controllers)?;
     let hello = PeerHello {
         protocol: PEER_PROTOCOL,
+        oldest_protocol: None,
         release: "0.0.1".to_owned(),
         cluster: controllers.list("a")?.cluster,
         from: ControllerId(2),

@@ -148,6 +148,7 @@ async fn pose_as_others(cluster: &Cluster) -> anyhow::Result<()> {
     // A controller's messages.
     let hello = common::wire::peer::ToPeer::Hello(Box::new(common::wire::peer::PeerHello {
         protocol: common::wire::peer::PEER_PROTOCOL,
+        oldest_protocol: None,
         release: "0".to_owned(),
         cluster: ClusterId(1),
         from: ControllerId(2),
