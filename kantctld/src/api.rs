@@ -13,6 +13,8 @@ mod cluster_key;
 mod controllers;
 mod enrolments;
 mod error;
+mod event_stream;
+mod events;
 mod history;
 mod invitations;
 mod jobs;
@@ -23,6 +25,7 @@ mod metrics;
 mod nodes;
 mod origin;
 mod output;
+mod output_events;
 mod priority;
 mod reload;
 mod reservations;
@@ -105,6 +108,7 @@ fn leader_routes() -> Router<Arc<Core>> {
         .route("/v1/jobs/{key}/solve", post(solve::solve))
         .route("/v1/jobs/{key}/script", get(output::script))
         .route("/v1/jobs/{key}/output", get(output::read))
+        .route("/v1/jobs/{key}/output/events", get(output_events::events))
         .route("/v1/jobs/{key}/tasks", post(tasks::start))
         .route("/v1/jobs/{key}/tasks/{task}", get(tasks::watch))
         .route("/v1/jobs/{key}/tasks/{task}/signal", post(tasks::signal))
@@ -148,6 +152,7 @@ fn leader_routes() -> Router<Arc<Core>> {
         .route("/v1/accounting/nodes", get(accounting::nodes))
         .route("/v1/history", get(history::list))
         .route("/v1/watch", get(watch::watch))
+        .route("/v1/events", get(events::events))
         .route("/v1/report", get(history::report))
         .route("/v1/tokens", post(tokens::create).get(tokens::list))
         .route("/v1/tokens/{id}/revoke", post(tokens::revoke))

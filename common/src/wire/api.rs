@@ -15,6 +15,7 @@
 //! | GET /v1/jobs/{key}/explain | -> `Explanation` |
 //! | GET /v1/jobs/{key}/script | -> text |
 //! | GET /v1/jobs/{key}/output?stream=&offset=&wait_seconds= | -> bytes; `x-kant-ended: 1` at end |
+//! | GET /v1/jobs/{key}/output/events?stream=&offset= | -> `OutputEvent`s as server-sent events |
 //! | POST /v1/jobs/{key}/tasks | `LaunchRequest` -> `LaunchAnswer` (the job's owner) |
 //! | POST /v1/jobs/{key}/tasks/{task}/signal, /input | `SignalRequest`, bytes -> `LaunchAnswer` |
 //! | GET /v1/jobs/{key}/tasks/{task}?`TaskQuery` | -> stdout, then stderr; headers have the state |
@@ -30,6 +31,7 @@
 //! | GET /v1/accounting/jobs?since=, /v1/accounting/nodes | -> CSV, as `simulate` reads it |
 //! | GET /v1/history?`HistoryQuery`, /v1/report?`ReportQuery` | -> `HistoryList`, `ReportView` |
 //! | GET /v1/watch?`WatchQuery` | -> one `Happened` per line, without end |
+//! | GET /v1/events?`WatchQuery` | -> the same as server-sent events, with `Last-Event-ID` |
 //! | GET, POST /v1/reservations | -, `ReservationRequest` -> `ReservationList` |
 //! | POST /v1/reservations/{name}/update, /delete | `ReservationPatch`, `()` |
 //! | GET, POST /v1/services | -, `DeployRequest` -> `ServiceList`, `DeployAnswer` |
@@ -68,6 +70,7 @@ mod history;
 mod job_name;
 mod map;
 mod metrics;
+mod output;
 mod priority;
 mod queues;
 mod reload;
@@ -113,6 +116,7 @@ pub use history::{
 };
 pub use map::{ClusterMap, MapGroup, MapJob, MapNode};
 pub use metrics::{KindUse, MetricsView, SpanBucket, WaitBucket};
+pub use output::OutputEvent;
 pub use priority::{FactorView, PriorityList, PriorityQuery, PriorityView};
 pub use queues::{QueueHeld, QueueList};
 pub use reload::ReloadAnswer;
@@ -135,7 +139,9 @@ pub use task::{
 };
 pub use token::{TokenAnswer, TokenList, TokenQuery, TokenRequest, TokenView};
 pub use upgrade::{ControllerRelease, NodeRelease, UpgradeStep, UpgradeView};
-pub use watch::{Happened, WatchQuery};
+pub use watch::{
+    EventSequence, HEARTBEAT_SECONDS_MAX, Happened, NOTICES, NoSequence, Since, WatchQuery,
+};
 pub use what_if::{StartOutlook, TrialView, UpdateRequest, WhatIfRequest, WhatIfView};
 
 /// Why a job waits: a code for programs and Slurm users, and a sentence.

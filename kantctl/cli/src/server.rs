@@ -28,6 +28,8 @@ const BACKOFF_CAP: Duration = Duration::from_secs(2);
 pub const POLL_SECONDS: u64 = 20;
 /// Time for an answer in addition to the time of a long poll.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30 + POLL_SECONDS);
+/// Time until a stream starts, which takes no work.
+const STREAM_START_LIMIT: Duration = Duration::from_secs(5);
 /// Requests of one command that are sent concurrently: the controller writes them to disk together.
 pub const AT_ONCE: usize = 16;
 
@@ -75,12 +77,24 @@ impl Server {
         Self { retry: Some(Duration::ZERO), ..self.clone() }
     }
 
-    /// Requests a stream without end, and returns the answer's body as it arrives.
+    /// Requests a stream without end, and returns the answer's body as it arrives. The sockets are
+    /// tried from number `first` on, for a caller whose last stream fell silent.
     ///
     /// # Errors
     /// [`Failure`] when there is no answer within the retry time, or the controller refuses.
-    pub async fn stream(&self, path: &str, patience: Duration) -> Result<Body, Failure> {
-        self.request(Retry::IfUnanswered, patience, async |client| streamed(client, path).await)
+    pub async fn stream(
+        &self,
+        path: &str,
+        patience: Duration,
+        first: usize,
+    ) -> Result<Body, Failure> {
+        let limited = |client: &Client| client.clone().with_answer_limit(Some(STREAM_START_LIMIT));
+        let mut clients: Vec<Client> = self.clients.iter().map(limited).collect();
+        let first = first % clients.len().max(1);
+        clients.rotate_left(first);
+        let server = Self { clients, ..self.clone() };
+        server
+            .request(Retry::IfUnanswered, patience, async |client| streamed(client, path).await)
             .await
     }
 
@@ -211,7 +225,7 @@ impl Server {
         let mut backoff = Backoff::new(BACKOFF_FIRST, BACKOFF_CAP);
         let mut retrying: Option<Retrying<'_>> = None;
         loop {
-            let no_answer = match self.request_once(&send).await {
+            let no_answer = match self.request_once(&send, retry).await {
                 Ok(answer) => {
                     if retrying.is_some_and(|retrying| retrying.is_last()) {
                         note("the controller answers again");
@@ -239,6 +253,7 @@ impl Server {
     async fn request_once<A>(
         &self,
         send: &impl AsyncFn(&Client) -> Result<A, ClientError>,
+        retry: Retry,
     ) -> Result<A, NoAnswer> {
         let (mut unreached, mut failed) = (Vec::new(), None);
         for client in &self.clients {
@@ -247,6 +262,10 @@ impl Server {
                 Err(error) if error.is_unreachable() => unreached.push(error),
                 // A controller that is cut off from the others says so; another may not be.
                 Err(error) if is_not_executed(&error) => failed = failed.or(Some(error)),
+                // A stopped daemon accepts connections.
+                Err(error @ ClientError::TimedOut { .. }) if retry == Retry::IfUnanswered => {
+                    failed = failed.or(Some(error));
+                }
                 Err(error) => return Err(NoAnswer::Failed(error)),
             }
         }

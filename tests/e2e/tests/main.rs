@@ -55,3 +55,4 @@ mod unknown_users;
 mod update;
 mod vouching;
 mod warning;
+mod watch;
