@@ -1,5 +1,5 @@
-//! The feed of events to clients that watch: a JSON line for each event that a reader wants. Readers
-//! take lines at their own pace; a slow one gets the number of events that it missed.
+//! The feed of events to clients that watch: a JSON line for each event that a reader wants.
+//! Readers take lines at their own pace; a slow one gets the number of events that it missed.
 //!
 //! A reader that begins at an earlier point first reads the latest events of the log (`recent`),
 //! and then, once it has all of them, the lines that are made for all readers (`ring`).

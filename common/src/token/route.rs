@@ -73,6 +73,7 @@ pub const ROUTES: &[Route] = &[
     get("/v1/map", ClusterRead),
     get("/v1/metrics", ClusterRead),
     get("/v1/nodes", ClusterRead),
+    get("/v1/openapi.json", ClusterRead),
     get("/v1/nodes/{name}", ClusterRead),
     get("/v1/priority", ClusterRead),
     get("/v1/queues", ClusterRead),

@@ -4,12 +4,13 @@
 mod exchange;
 mod path;
 mod retrying;
+mod stream;
 
 use crate::failure::{Failure, Kind, is_not_executed, is_silent_node};
 use crate::output::screen::note;
-use exchange::{get_bytes, post_bytes, streamed};
+use exchange::{get_bytes, post_bytes};
 use net::http::HeaderMap;
-use net::{Backoff, Body, Bytes, Client, ClientError, Endpoint};
+use net::{Backoff, Bytes, Client, ClientError, Endpoint};
 pub use path::encoded;
 use retrying::Retrying;
 use serde::Serialize;
@@ -28,8 +29,6 @@ const BACKOFF_CAP: Duration = Duration::from_secs(2);
 pub const POLL_SECONDS: u64 = 20;
 /// Time for an answer in addition to the time of a long poll.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30 + POLL_SECONDS);
-/// Time until a stream starts, which takes no work.
-const STREAM_START_LIMIT: Duration = Duration::from_secs(5);
 /// Requests of one command that are sent concurrently: the controller writes them to disk together.
 pub const AT_ONCE: usize = 16;
 
@@ -75,27 +74,6 @@ impl Server {
     #[must_use]
     pub fn without_retries(&self) -> Self {
         Self { retry: Some(Duration::ZERO), ..self.clone() }
-    }
-
-    /// Requests a stream without end, and returns the answer's body as it arrives. The sockets are
-    /// tried from number `first` on, for a caller whose last stream fell silent.
-    ///
-    /// # Errors
-    /// [`Failure`] when there is no answer within the retry time, or the controller refuses.
-    pub async fn stream(
-        &self,
-        path: &str,
-        patience: Duration,
-        first: usize,
-    ) -> Result<Body, Failure> {
-        let limited = |client: &Client| client.clone().with_answer_limit(Some(STREAM_START_LIMIT));
-        let mut clients: Vec<Client> = self.clients.iter().map(limited).collect();
-        let first = first % clients.len().max(1);
-        clients.rotate_left(first);
-        let server = Self { clients, ..self.clone() };
-        server
-            .request(Retry::IfUnanswered, patience, async |client| streamed(client, path).await)
-            .await
     }
 
     /// How long to keep retrying: the user's --retry, or `own`.

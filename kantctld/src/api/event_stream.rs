@@ -1,8 +1,10 @@
 //! The events that a client watches, from the point that it asks for: first those that it missed,
-//! then those that happen. Without events for a while it gets a heartbeat, so that it notices a dead
-//! connection, and learns from which event to continue elsewhere.
+//! then those that happen. Without events for a while it gets a heartbeat, so that it notices a
+//! dead connection, and learns from which event to continue elsewhere.
 
 use super::error::ApiFailure;
+use super::origin::Origin;
+use super::token_check::StreamToken;
 use crate::core::Core;
 use crate::event_feed::{Gap, Happened, Reading, Replay, Taken, Wanted, line, next_lines};
 use axum::http::StatusCode;
@@ -29,6 +31,7 @@ pub struct EventStream {
     /// Until it reads.
     permit: Option<Permit>,
     reading: Option<Reading>,
+    token: StreamToken,
 }
 
 /// Lines for the client.
@@ -48,7 +51,12 @@ impl EventStream {
     ///
     /// # Errors
     /// The selection is invalid, or the user has too many watches.
-    pub fn open(core: Arc<Core>, user: &net::User, query: &WatchQuery) -> Result<Self, ApiFailure> {
+    pub fn open(
+        core: Arc<Core>,
+        user: &net::User,
+        origin: &Origin,
+        query: &WatchQuery,
+    ) -> Result<Self, ApiFailure> {
         let wanted = Arc::new(wanted(query)?);
         let since = since(query)?;
         let permit = core.admission.watches.take(user.uid).map_err(ApiFailure::Http)?;
@@ -70,12 +78,19 @@ impl EventStream {
             after: begin.after,
             permit: Some(permit),
             reading: None,
+            token: StreamToken::of(origin),
             core,
         })
     }
 
-    /// Waits for the next lines. `None` if this controller no longer leads.
+    /// Waits for the next lines. `None` if this controller no longer leads, or the token that
+    /// opened the stream is no longer valid.
     pub async fn next(&mut self) -> Option<Result<Part, NotRead>> {
+        let next = self.next_part().await?;
+        self.token.is_valid(&self.core).then_some(next)
+    }
+
+    async fn next_part(&mut self) -> Option<Result<Part, NotRead>> {
         if let Some(first) = self.first.take() {
             return Some(Ok(Part::of(&first)));
         }

@@ -6,6 +6,7 @@
 
 use super::error::ApiFailure;
 use super::event_stream::{EventStream, Part};
+use super::origin::Origin;
 use crate::core::Core;
 use axum::extract::{Query, State};
 use axum::http::HeaderMap;
@@ -36,6 +37,7 @@ struct Head {
 pub async fn events(
     State(core): State<Arc<Core>>,
     user: net::User,
+    origin: Origin,
     headers: HeaderMap,
     Query(mut query): Query<WatchQuery>,
 ) -> Result<Response, ApiFailure> {
@@ -46,7 +48,7 @@ pub async fn events(
     if query.heartbeat_seconds == 0 {
         query.heartbeat_seconds = HEARTBEAT_SECONDS;
     }
-    let events = EventStream::open(core, &user, &query)?;
+    let events = EventStream::open(core, &user, &origin, &query)?;
     let parts = stream::unfold(events, |mut events| async {
         // A client that does not read is disconnected, as at the end of the lead.
         let part = events.next().await?.ok()?;

@@ -11,9 +11,9 @@ use common::job::pattern::{PatternFacts, absolute, fill};
 use common::job::{Owner, Phase};
 use common::reason::Refusal;
 use common::time::Span;
+use common::wire::api::OutputQuery;
 use common::wire::node::{OutputStream, ReadOutput};
 use query::view;
-use serde::Deserialize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,15 +25,6 @@ const CHUNK_BYTES_MAX: u32 = 1 << 20;
 const WAIT_SECONDS_MAX: u64 = 30;
 /// How much longer than that a node may take.
 const ANSWER_LIMIT: Duration = Duration::from_secs(15);
-
-/// The part of the output to read.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct OutputQuery {
-    pub stream: OutputStream,
-    pub offset: u64,
-    pub wait_seconds: u64,
-}
 
 /// The location of a job's output.
 struct OutputSource {

@@ -1,16 +1,18 @@
-//! GET /v1/jobs/{key}/output/events: a job's output as server-sent events while it is written, until
-//! the job has ended. The id of an event is the offset of the byte after it.
+//! GET /v1/jobs/{key}/output/events: a job's output as server-sent events while it is written,
+//! until the job has ended. The id of an event is the offset of the byte after it.
 
 use super::error::ApiFailure;
 use super::events::{RETRY, last_event_id};
-use super::output::{Chunk, OutputQuery, read_chunk};
+use super::origin::Origin;
+use super::output::{Chunk, read_chunk};
+use super::token_check::StreamToken;
 use crate::core::Core;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use common::id::JobKey;
-use common::wire::api::OutputEvent;
+use common::wire::api::{OutputEvent, OutputQuery};
 use futures_util::stream;
 use net::limiter::Permit;
 use std::convert::Infallible;
@@ -24,10 +26,11 @@ const HEARTBEAT: Duration = Duration::from_secs(10);
 /// The longest character in UTF-8.
 const CHAR_BYTES_MAX: usize = 4;
 
-/// What one client follows.
+/// What one client follows. A stream ends when the token that opened it is no longer valid.
 struct Follower {
     core: Arc<Core>,
     user: net::User,
+    token: StreamToken,
     key: JobKey,
     /// With the offset of the next byte.
     query: OutputQuery,
@@ -41,6 +44,7 @@ struct Follower {
 pub async fn events(
     State(core): State<Arc<Core>>,
     user: net::User,
+    origin: Origin,
     Path(key): Path<String>,
     headers: HeaderMap,
     Query(mut query): Query<OutputQuery>,
@@ -60,7 +64,8 @@ pub async fn events(
     }
     query.wait_seconds = WAIT_SECONDS;
     let chunk = Some(chunk);
-    let follower = Follower { core, user, key, query, _permit: permit, chunk, has_ended: false };
+    let (token, has_ended) = (StreamToken::of(&origin), false);
+    let follower = Follower { core, user, token, key, query, _permit: permit, chunk, has_ended };
     let events = stream::unfold(follower, |mut follower| async {
         let event = follower.next().await?;
         Some((Ok::<_, Infallible>(event), follower))
@@ -78,6 +83,9 @@ impl Follower {
                 Some(chunk) => chunk,
                 None => read_chunk(&self.core, &self.user, self.key, &self.query).await.ok()?,
             };
+            if !self.token.is_valid(&self.core) {
+                return None;
+            }
             self.has_ended = chunk.is_end;
             let bytes = whole_characters(&chunk.bytes);
             self.query.offset += bytes.len() as u64;

@@ -3,6 +3,7 @@
 
 use super::error::ApiFailure;
 use super::event_stream::{EventStream, NotRead};
+use super::origin::Origin;
 use crate::core::Core;
 use axum::body::Body;
 use axum::extract::{Query, State};
@@ -16,9 +17,10 @@ use std::sync::Arc;
 pub async fn watch(
     State(core): State<Arc<Core>>,
     user: net::User,
+    origin: Origin,
     Query(query): Query<WatchQuery>,
 ) -> Result<Response, ApiFailure> {
-    let events = EventStream::open(core, &user, &query)?;
+    let events = EventStream::open(core, &user, &origin, &query)?;
     let lines = stream::unfold(events, |mut events| async {
         let next: Result<_, NotRead> = events.next().await?;
         Some((next.map(|part| part.lines), events))

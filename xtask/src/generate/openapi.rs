@@ -15,11 +15,11 @@ use operation::{Content, Operation, Schemas};
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-const PATH: &str = "docs/openapi.json";
+pub const PATH: &str = "docs/openapi.json";
 const SCHEMAS: &str = "/components/schemas";
-const ABOUT: &str = "Fields and routes may be added to /v1; existing ones keep their meaning, and a \
-                     reader ignores fields that it does not know. A field that is not required may be \
-                     absent in answers of earlier releases.";
+const ABOUT: &str = "Fields and routes may be added to /v1; existing ones keep their meaning, and \
+                     a reader ignores fields that it does not know. A field that is not required \
+                     may be absent in answers of earlier releases.";
 
 /// The file.
 ///

@@ -3,6 +3,7 @@
 use crate::id::{JobKey, LogIndex};
 use crate::serde_skip::is_default;
 use crate::time::Time;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +12,7 @@ use std::str::FromStr;
 pub const HEARTBEAT_SECONDS_MAX: u64 = 60;
 
 /// A selection of events. Every list is names separated by commas; an empty list selects all.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct WatchQuery {
     /// Jobs and array tasks.
@@ -30,7 +31,18 @@ pub struct WatchQuery {
 /// The place of an event in the log, which is the same on every controller: `1234-2` is the second
 /// event of entry 1234, and `1234-0` the place before the first one.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(try_from = "String", into = "String")]
 pub struct EventSequence {
@@ -107,7 +119,7 @@ impl fmt::Display for Since {
 }
 
 /// An event; `D` is the type of its own fields.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Happened<D> {
     /// Watching again since this sequence loses and repeats nothing. `None` only for "Missed", and
     /// from controllers of earlier releases.

@@ -1,5 +1,5 @@
-//! `kantctl watch`: events in the cluster, as they happen. When the connection is lost or silent, it
-//! continues at another controller with the event after the last one. A gap is always reported.
+//! `kantctl watch`: events in the cluster, as they happen. When the connection is lost or silent,
+//! it continues at another controller with the event after the last one. A gap is always reported.
 
 use super::export::read_since;
 use crate::failure::{Failure, OK};
@@ -14,6 +14,7 @@ use common::wire::api::Since;
 use futures_util::StreamExt;
 use net::Body;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use std::time::Duration;
 
 /// The time between two heartbeats that the controller is asked for.
@@ -23,10 +24,10 @@ const HEARTBEATS_MISSED: u32 = 3;
 /// The time for the first line, which a controller sends at once.
 const FIRST_LINE_MAX: Duration = Duration::from_secs(10);
 
-/// `detail` is otherwise only for programs, which get the raw line.
-type Happened = common::wire::api::Happened<Detail>;
+/// `detail` is read only of "Watching"; programs get the raw line.
+type Happened = common::wire::api::Happened<Option<Box<RawValue>>>;
 
-/// The fields of "Watching".
+/// The detail of "Watching".
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Detail {
@@ -156,8 +157,7 @@ impl Watch<'_> {
                      kantctl?",
                 )?;
                 if happened.event == "Watching" {
-                    // None from a controller of an earlier release.
-                    let seconds = happened.detail.heartbeat_seconds;
+                    let seconds = heartbeat_seconds(&happened);
                     silence_max =
                         (seconds > 0).then(|| Duration::from_secs(seconds) * HEARTBEATS_MISSED);
                 }
@@ -206,6 +206,13 @@ impl Watch<'_> {
             _ => "watching again: events were missed meanwhile",
         }
     }
+}
+
+/// The time between two heartbeats, as the controller promises it; 0: it sends none, as in earlier
+/// releases.
+fn heartbeat_seconds(watching: &Happened) -> u64 {
+    let detail = watching.detail.as_ref().and_then(|raw| serde_json::from_str(raw.get()).ok());
+    detail.map_or(0, |Detail { heartbeat_seconds }| heartbeat_seconds)
 }
 
 #[cfg(test)]

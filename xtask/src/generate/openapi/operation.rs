@@ -52,7 +52,8 @@ impl Rows<'_> {
         path: &'static str,
         summary: &'static str,
     ) -> &mut Self {
-        let body = (B::schema_name() != <()>::schema_name()).then(|| vec![(JSON, self.schema::<B>())]);
+        let body =
+            (B::schema_name() != <()>::schema_name()).then(|| vec![(JSON, self.schema::<B>())]);
         let answer = vec![(JSON, self.schema::<A>())];
         self.row(("POST", path), summary, body, answer)
     }
