@@ -2,6 +2,7 @@
 //! Source: man sbatch, `--constraint`.
 
 use crate::id::FeatureName;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -18,7 +19,7 @@ enum Asked {
 }
 
 /// The condition on a job's nodes.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct Constraint {
     asked: Asked,

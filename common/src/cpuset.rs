@@ -1,5 +1,6 @@
 //! A set of logical CPUs in the kernel's form (`0-3,8`; man 7 cpuset, "List format").
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +9,9 @@ use std::str::FromStr;
 pub const CPU_ID_MAX: u32 = 65_535;
 
 /// A set of logical CPU numbers, as a bit mask.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(try_from = "String", into = "String")]
 pub struct CpuSet {
     /// Bit `i % 64` of word `i / 64` is CPU `i`; no trailing zero words, so equal sets are equal.

@@ -6,11 +6,14 @@ use crate::cpuset::CpuSet;
 use crate::gpu::mig::MigDevice;
 use crate::id::GpuIndex;
 use crate::unit::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The short name for users, derived from the model: `h100`, `v100`, `a40`. Lower case.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(transparent)]
 pub struct GpuKind(pub String);
 
@@ -44,7 +47,7 @@ impl fmt::Display for GpuKind {
 /// driver are lower, since it supports 32 GPUs.
 pub const RENDER_MINOR_MIN: u32 = 128;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Gpu {
     /// Its permanent number on the node. The numbers in a node's list ascend, with gaps where a GPU
     /// is lost.
@@ -79,7 +82,9 @@ impl Gpu {
 }
 
 /// The link between two GPUs, nearest first (the terms of `nvidia-smi topo -m`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 pub enum GpuPath {
     Own,
     /// The number of NVLinks, direct or through NVSwitch.
@@ -108,7 +113,7 @@ impl fmt::Display for GpuPath {
 }
 
 /// The links between all pairs of GPUs of a node.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct GpuMatrix {
     /// `paths[i][j]` for GPU indices i and j; square, symmetric, `Own` on the diagonal. Rows of
     /// unused indices are `Sys` elsewhere.

@@ -2,11 +2,14 @@
 //! (docs/operating/nodes.md).
 
 use crate::unit::{Bytes, GpuMilli, Gpus};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The size of a fraction of a GPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum PartSize {
     /// Thousandths of the GPU.
@@ -16,7 +19,9 @@ pub enum PartSize {
 }
 
 /// The same fraction of each of N GPUs on one node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub struct GpuParts {
     pub devices: Gpus,
     pub each: PartSize,

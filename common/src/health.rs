@@ -1,10 +1,13 @@
 //! Health findings of a node, the response to them, and the cause of a drain: typed, so that policy
 //! depends on the kind and not on the wording.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The kind of a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
     /// A GPU no longer responds: it has fallen off the bus.
@@ -99,7 +102,9 @@ impl Check {
 }
 
 /// The response to a finding, from least to most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Response {
     /// It is only displayed.
@@ -111,7 +116,7 @@ pub enum Response {
 }
 
 /// A problem of a node.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     pub check: Check,
     /// The details: `GPU 3: XID 79: fallen off the bus`.
@@ -121,7 +126,7 @@ pub struct Finding {
 }
 
 /// The cause of a drain, for programs; [`crate::node::Drain::reason`] is for users.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DrainCause {
     #[default]

@@ -1,38 +1,23 @@
 //! Ids and names as distinct types, so that no two kinds can be confused.
 
 mod component;
+mod error;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
 pub use component::SET_SIZE_MAX;
-
-/// The text is not a valid id or name.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum IdError {
-    #[error("`{0}` is not a job id: write a number like 42, or 42_7 for task 7 of array 42")]
-    Job(String),
-    #[error("`{0}` is not a cluster id: write sixteen hexadecimal digits (0 to 9, a to f)")]
-    Cluster(String),
-    #[error(
-        "`{text}` is not a valid {what} name: use 1 to 63 letters, digits, `-`, `_` or `.`, \
-         beginning with a letter or digit"
-    )]
-    Name {
-        /// The kind of name: "node", "queue", ...
-        what: &'static str,
-        text: String,
-    },
-}
+pub use error::IdError;
 
 macro_rules! number_id {
     ($(#[$doc:meta])* $name:ident, $inner:ty) => {
         $(#[$doc])*
         #[derive(
             Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize,
-            Deserialize,
+            Deserialize, JsonSchema,
         )]
         #[serde(transparent)]
         pub struct $name(pub $inner);
@@ -48,7 +33,10 @@ macro_rules! number_id {
 macro_rules! name_id {
     ($(#[$doc:meta])* $name:ident, $what:literal) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(
+            Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+            JsonSchema,
+        )]
         #[serde(try_from = "String", into = "String")]
         pub struct $name(Arc<str>);
 
@@ -156,7 +144,18 @@ number_id!(
 /// The identity of a cluster, drawn when it is founded. Always written as sixteen hexadecimal
 /// digits, because some JSON readers cannot represent so large a number.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(try_from = "String", into = "String")]
 pub struct ClusterId(pub u64);
@@ -228,7 +227,9 @@ name_id!(
 
 /// A schedulable unit: a job, or one task of an array, shown as `42` or `42_7`; or the name of a
 /// component of a het job, `42+1`, which is a job with its own id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(try_from = "String", into = "String")]
 pub struct JobKey {
     pub job: JobId,
@@ -269,12 +270,16 @@ impl From<JobKey> for String {
 
 /// A client's key by which a retried submission gets the same job. Chosen by the client, 1 to 64
 /// printable characters; kept by the state for a while.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(transparent)]
 pub struct RequestKey(pub String);
 
 /// One attempt of a job or array task, which a node runs at most once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 pub struct AttemptId {
     pub key: JobKey,
     pub attempt: Attempt,

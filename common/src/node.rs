@@ -6,10 +6,11 @@ use crate::health::DrainCause;
 use crate::id::{FeatureName, NodeName, Uid};
 use crate::time::Time;
 use crate::unit::{Bytes, Cpus, Gpus};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The CPUs and memory of one NUMA node.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Numa {
     /// The kernel's number.
     pub id: u16,
@@ -17,7 +18,7 @@ pub struct Numa {
     pub memory: Bytes,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Nic {
     /// The kernel's name of its interface (`eth0`, `ib0`), or of its InfiniBand device if it has no
     /// interface.
@@ -38,7 +39,7 @@ pub struct Nic {
 }
 
 /// The resources that kantd found on its machine and offers to jobs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Inventory {
     pub sockets: u32,
     /// Hardware threads that share one core (2 with SMT).
@@ -93,7 +94,7 @@ impl Inventory {
 }
 
 /// A drain: no new job starts on the node, because of an operator or of the node's health.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Drain {
     /// The operator's reason, or the problem.
     pub reason: String,
@@ -104,14 +105,14 @@ pub struct Drain {
 }
 
 /// An operator resumed a drained node.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Resumed {
     pub by: Uid,
     pub at: Time,
 }
 
 /// The state of a node's connection to the controller.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Contact {
     /// The node has a session.
     Connected,
@@ -122,7 +123,7 @@ pub enum Contact {
 }
 
 /// A node's state as shown to users, in Slurm's terms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum NodeStatus {
     Idle,
@@ -151,7 +152,7 @@ impl NodeStatus {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NamedInventory {
     pub name: NodeName,
     pub inventory: Inventory,

@@ -3,11 +3,12 @@
 use crate::id::{NodeName, ReservationName, Uid};
 use crate::policy::Access;
 use crate::time::Time;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// A reservation (man scontrol, RESERVATIONS). Its nodes are fixed when it is created.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reservation {
     pub name: ReservationName,
     pub nodes: BTreeSet<NodeName>,

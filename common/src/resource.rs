@@ -15,10 +15,13 @@ use crate::id::{GpuIndex, NodeName};
 use crate::serde_skip::is_default;
 use crate::topology::Nearness;
 use crate::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes, Tasks};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryRequest {
     /// `--mem`: per node. Zero means all of the node's memory, as in Slurm.
@@ -30,7 +33,7 @@ pub enum MemoryRequest {
 }
 
 /// The maximum number of a group's jobs on one node.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct PerNodeMax {
     /// The group: the jobs of one service.
     pub group: String,
@@ -38,7 +41,7 @@ pub struct PerNodeMax {
 }
 
 /// The requested resources, which `job::check` checks first.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Request {
     /// `--nodes`; `None`: as few as hold the tasks.
     #[serde(default)]
@@ -159,7 +162,7 @@ impl Default for Request {
 }
 
 /// A job's allocated resources on one node, exactly as in the ledger.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Share {
     pub node: NodeName,
     /// The number of the job's tasks there; ranks follow the order of shares.
@@ -184,7 +187,7 @@ impl Share {
 
 /// A job's allocated resources: at least one share, each on a different node. The order of nodes is
 /// the order of ranks. Copies share the shares, since a large job has thousands.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Vec<Share>", into = "Vec<Share>")]
 pub struct Allocation(Arc<[Share]>);
 

@@ -2,11 +2,14 @@
 //! and their effects. All controllers of a cluster apply the same level, whatever release they run,
 //! so that a cluster can be upgraded one controller at a time (docs/decisions/0019-upgrades.md).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// One level. It is the first byte of each log entry, and in the header of each saved state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(transparent)]
 pub struct RulesLevel(pub u8);
 
@@ -28,7 +31,7 @@ impl fmt::Display for RulesLevel {
 }
 
 /// The levels that a build can apply: all from `oldest` to `newest`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RulesLevels {
     pub oldest: RulesLevel,
     pub newest: RulesLevel,

@@ -6,6 +6,7 @@ mod scope;
 
 use crate::hex::is_hex;
 use crate::time::Span;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -41,7 +42,7 @@ pub fn is_token_variable(name: &str, value: &str) -> bool {
 pub struct TokenIdError(String);
 
 /// The public name of a token: the first digits of the hash of its secret.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct TokenId(String);
 

@@ -2,12 +2,15 @@
 //! configure it.
 
 use crate::id::{NodeName, SwitchName, ZoneName};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// A level of the network, nearest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
     /// One NVLink domain (super-pod, HBD): GPUs of several nodes joined by NVLink.
@@ -20,7 +23,9 @@ pub enum Level {
 
 /// A node's position. An absent field is unknown, and two nodes with an unknown field are not
 /// close.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(default)]
 pub struct Position {
     pub nvlink_domain: Option<SwitchName>,
@@ -45,12 +50,14 @@ impl Position {
 }
 
 /// The positions of the nodes that have one.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Topology(pub BTreeMap<NodeName, Position>);
 
 /// The required closeness of a job's nodes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub struct Nearness {
     /// All nodes of the job, or of each segment, are under one switch of this level.
     pub level: Level,

@@ -15,6 +15,7 @@ mod golden;
 mod history;
 mod jobs;
 mod manual;
+mod openapi;
 mod resize;
 mod scripts;
 mod slurm;

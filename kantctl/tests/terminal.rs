@@ -117,9 +117,49 @@ async fn watch_prints_each_event_and_ends_after_the_requested_number() {
     let done = controller.kantctl(&["watch", "7", "--count", "1"]).await;
     assert_eq!(done.code, Some(0), "{done:?}");
     assert!(done.out.ends_with("  job 7: \\u{1b}[2J done\n"), "{done:?}");
-    assert_eq!(controller.request_lines(), ["GET /v1/watch?jobs=7&users="]);
+    assert_eq!(controller.request_lines(), ["GET /v1/watch?jobs=7&users=&heartbeat_seconds=2"]);
     let raw = controller.kantctl(&["watch", "--count", "1", "--json"]).await;
     assert_eq!(raw.out.lines().count(), 2);
     let last: serde_json::Value = serde_json::from_str(raw.out.lines().last().unwrap()).unwrap();
     assert_eq!(last["event"], "JobDone");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn watch_continues_after_the_last_event_and_reports_a_gap() {
+    let line = |sequence: &str, event: &str, text: &str| {
+        let line = value!({
+            "sequence": sequence, "at": NOW, "event": event, "text": text, "detail": null
+        });
+        line.to_string() + "\n"
+    };
+    let controller = TestController::answering(move |request, _| {
+        match request.line.split("since=").nth(1).unwrap_or_default() {
+            // The connection ends after a heartbeat.
+            "9-1" => [
+                line("9-1", "Watching", ""),
+                line("9-2", "JobHeld", "a"),
+                line("12-4", "Heartbeat", ""),
+            ],
+            "12-4" => [
+                line("12-4", "Watching", ""),
+                line("13-1", "JobHeld", "b"),
+                line("13-2", "Heartbeat", ""),
+            ],
+            _ => [
+                line("30-1", "Watching", ""),
+                line("30-1", "Gap", "earlier events are no longer kept"),
+                line("30-2", "JobHeld", "c"),
+            ],
+        }
+        .concat()
+    });
+    let done = controller.kantctl(&["watch", "--since", "9-1", "--count", "3"]).await;
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let texts: Vec<&str> = done.out.lines().filter_map(|line| line.split("  ").nth(1)).collect();
+    assert_eq!(texts, ["a", "b", "c"]);
+    assert_eq!(done.err.matches("no event was missed").count(), 1, "{done:?}");
+    assert!(done.err.contains("no longer kept"), "{done:?}");
+    let asked = controller.request_lines();
+    let points: Vec<&str> = asked.iter().filter_map(|line| line.split("since=").nth(1)).collect();
+    assert_eq!(points, ["9-1", "12-4", "13-2"]);
 }

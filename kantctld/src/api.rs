@@ -13,6 +13,8 @@ mod cluster_key;
 mod controllers;
 mod enrolments;
 mod error;
+mod event_stream;
+mod events;
 mod history;
 mod invitations;
 mod jobs;
@@ -21,8 +23,10 @@ mod leader_socket;
 mod lease;
 mod metrics;
 mod nodes;
+mod openapi;
 mod origin;
 mod output;
+mod output_events;
 mod priority;
 mod reload;
 mod reservations;
@@ -55,6 +59,7 @@ use axum::routing::{get, post};
 use common::wire::node::NODE_PATH;
 use common::wire::peer::PEER_PATH;
 use leader::Relay;
+pub use openapi::show as openapi;
 use std::sync::Arc;
 pub use token_check::invalid as token_invalid;
 
@@ -70,7 +75,11 @@ pub fn router(core: Arc<Core>) -> Router {
     let relay = Arc::new(Relay::new(core.clone(), core.peers.identity.clone()));
     let leader_socket = from_fn_with_state(core.clone(), leader_socket::check);
     Router::new()
-        .merge(leader_routes().route_layer(from_fn_with_state(relay, leader::answer_or_forward)))
+        .merge(
+            leader_routes()
+                .merge(stream_routes())
+                .route_layer(from_fn_with_state(relay, leader::answer_or_forward)),
+        )
         .merge(leader_socket_routes().route_layer(leader_socket))
         .merge(local_routes())
         .fallback(error::no_such_path)
@@ -147,10 +156,17 @@ fn leader_routes() -> Router<Arc<Core>> {
         .route("/v1/accounting/jobs", get(accounting::jobs))
         .route("/v1/accounting/nodes", get(accounting::nodes))
         .route("/v1/history", get(history::list))
-        .route("/v1/watch", get(watch::watch))
         .route("/v1/report", get(history::report))
         .route("/v1/tokens", post(tokens::create).get(tokens::list))
         .route("/v1/tokens/{id}/revoke", post(tokens::revoke))
+}
+
+/// The same, with answers that do not end by themselves.
+fn stream_routes() -> Router<Arc<Core>> {
+    Router::new()
+        .route("/v1/watch", get(watch::watch))
+        .route("/v1/events", get(events::events))
+        .route("/v1/jobs/{key}/output/events", get(output_events::events))
 }
 
 /// Routes that the leader answers on its local socket only; they are not forwarded.
@@ -173,6 +189,7 @@ fn leader_socket_routes() -> Router<Arc<Core>> {
 fn local_routes() -> Router<Arc<Core>> {
     Router::new()
         .route("/v1/status", get(nodes::status))
+        .route("/v1/openapi.json", get(openapi::show))
         .route("/v1/audit", get(audit::list))
         .route(KEPT_PATH, get(history::kept))
         .route("/v1/controllers", get(controllers::list).post(controllers::join))

@@ -1,19 +1,28 @@
-//! The feed of events to `watch` requests: a JSON line for each event that a reader wants. Readers
-//! take lines at their own pace; a slow one gets the number of events that it missed.
+//! The feed of events to clients that watch: a JSON line for each event that a reader wants.
+//! Readers take lines at their own pace; a slow one gets the number of events that it missed.
+//!
+//! A reader that begins at an earlier point first reads the latest events of the log (`recent`),
+//! and then, once it has all of them, the lines that are made for all readers (`ring`).
 
+mod recent;
 mod ring;
 
+pub use recent::{Begin, Gap};
 pub use ring::{Reading, Taken};
 
 use crate::shared_state::SharedState;
-use common::id::{JobId, JobKey};
+use crate::state_machine::AppliedEvents;
+use common::id::{JobId, JobKey, LogIndex};
+use common::sync::Mutex;
 use common::time::Time;
+use common::wire::api::{EventSequence, Since};
 use net::limiter::Permit;
+use recent::{Next, Recent};
 use ring::{Entry, Ring};
 use state::Event;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 pub type Happened = common::wire::api::Happened<serde_json::Value>;
@@ -23,52 +32,119 @@ const CHUNK_EVENTS: usize = 1000;
 
 /// The feed.
 #[derive(Default)]
-pub struct EventFeed(Arc<Ring>);
+pub struct EventFeed {
+    ring: Arc<Ring>,
+    recent: Mutex<Recent>,
+}
+
+/// The next part of what a reader gets that began at an earlier point.
+pub enum Replay {
+    /// Lines of the events up to a sequence; there may be none.
+    Lines(Vec<u8>, EventSequence),
+    Gap(Gap, EventSequence),
+    /// It has all events, and reads later ones from here.
+    Done(Reading),
+}
 
 impl EventFeed {
     /// Publishes events; nearly free without readers.
-    pub fn publish(&self, state: &SharedState, at: Time, events: &[Event]) {
-        let wanted = self.0.wanted();
+    pub fn publish(&self, state: &SharedState, applied: &Arc<AppliedEvents>) {
+        let Some(last) = applied.last() else { return };
+        // Before the readers are listed: one that is not in the list finds the events here.
+        self.recent.lock().push(applied.clone());
+        let wanted = self.ring.wanted();
         if wanted.is_empty() {
+            self.ring.add(Vec::new(), last, Instant::now());
             return;
         }
-        let jobs: BTreeSet<JobId> =
-            events.iter().filter_map(job_of_event).map(|key| key.job).collect();
-        let owners = {
-            // Lines are made after this lock is released: applying waits for it.
-            let state = state.read();
-            let owner = |job: JobId| Some((job, state.job(job)?.spec.owner.name.as_str().into()));
-            jobs.into_iter().filter_map(owner).collect()
-        };
-        append_lines(&self.0, &wanted, at, events, &owners);
+        append_lines(&self.ring, &wanted, applied, &owners(state, &applied.events));
     }
 
-    /// Opens a reader of the events from here on.
-    #[must_use]
-    pub fn open(&self, permit: Permit, wanted: Wanted) -> Reading {
-        self.0.open(permit, wanted)
+    /// Notes that the state was read from a snapshot: earlier events are unknown.
+    pub fn restart(&self, snapshot: LogIndex, at: Time) {
+        self.recent.lock().restart(snapshot, at);
+    }
+
+    /// Where a reader begins. `applied` is the end of the log.
+    pub fn begin(&self, since: Option<Since>, applied: LogIndex) -> Begin {
+        self.recent.lock().begin(since, applied)
+    }
+
+    /// The next part of a reader that has all events up to `after`. Takes the permit when it is
+    /// done.
+    pub fn replay(
+        &self,
+        state: &SharedState,
+        after: EventSequence,
+        wanted: &Arc<Wanted>,
+        permit: &mut Option<Permit>,
+    ) -> Option<Replay> {
+        let parts = {
+            let recent = self.recent.lock();
+            match recent.next(after, CHUNK_EVENTS) {
+                Next::Events(parts) => parts,
+                Next::Gap(gone) => return Some(Replay::Gap(Gap::Gone(gone), gone.last)),
+                Next::End => {
+                    // Under the lock, so that later events are published to this reader.
+                    let after = after.max(recent.last());
+                    return Some(Replay::Done(self.ring.open(
+                        permit.take()?,
+                        wanted.clone(),
+                        after,
+                    )));
+                }
+            }
+        };
+        let (mut lines, mut last) = (Vec::new(), after);
+        for part in parts {
+            last = part.last().unwrap_or(last);
+            let owners = owners(state, &part.events);
+            let wanted = std::slice::from_ref(wanted);
+            for entry in entries(wanted, &part, &owners, 0..part.events.len()) {
+                lines.extend_from_slice(&entry.line);
+            }
+        }
+        Some(Replay::Lines(lines, last))
     }
 }
 
+/// The names of the users of jobs.
+type Owners = BTreeMap<JobId, Arc<str>>;
+
+fn owners(state: &SharedState, events: &[Event]) -> Owners {
+    let jobs: BTreeSet<JobId> = events.iter().filter_map(job_of_event).map(|key| key.job).collect();
+    // Lines are made after this lock is released: applying waits for it.
+    let state = state.read();
+    let owner = |job: JobId| Some((job, state.job(job)?.spec.owner.name.as_str().into()));
+    jobs.into_iter().filter_map(owner).collect()
+}
+
 /// Appends a line for each event that a reader wants.
-fn append_lines(
-    ring: &Ring,
-    wanted: &[Arc<Wanted>],
-    at: Time,
-    events: &[Event],
-    owners: &BTreeMap<JobId, Arc<str>>,
-) {
-    for part in events.chunks(CHUNK_EVENTS) {
-        let entries = part.iter().filter_map(|event| {
-            let job = job_of_event(event);
-            let user = job.and_then(|key| owners.get(&key.job)).cloned();
-            wanted.iter().any(|wanted| wanted.matches(job, user.as_deref())).then(|| {
-                let line = line(&event_line(event, at, job, user.as_deref())).into();
-                Entry { job, user, line }
-            })
-        });
-        ring.add(entries.collect(), Instant::now());
+fn append_lines(ring: &Ring, wanted: &[Arc<Wanted>], applied: &AppliedEvents, owners: &Owners) {
+    let count = applied.events.len();
+    for begin in (0..count).step_by(CHUNK_EVENTS) {
+        let range = begin..count.min(begin + CHUNK_EVENTS);
+        let Some(last) = applied.sequences().take(range.end).last() else { continue };
+        ring.add(entries(wanted, applied, owners, range).collect(), last, Instant::now());
     }
+}
+
+/// The lines of events that a reader wants.
+fn entries(
+    wanted: &[Arc<Wanted>],
+    applied: &AppliedEvents,
+    owners: &Owners,
+    range: std::ops::Range<usize>,
+) -> impl Iterator<Item = Entry> {
+    let events = applied.sequences().zip(&applied.events);
+    events.skip(range.start).take(range.len()).filter_map(|(sequence, event)| {
+        let job = job_of_event(event);
+        let user = job.and_then(|key| owners.get(&key.job)).cloned();
+        wanted.iter().any(|wanted| wanted.matches(job, user.as_deref())).then(|| {
+            let happened = event_line(event, sequence, applied.at, job, user.as_deref());
+            Entry { sequence, job, user, line: line(&happened).into() }
+        })
+    })
 }
 
 /// The job that an event is about.
@@ -79,15 +155,22 @@ fn job_of_event(event: &Event) -> Option<JobKey> {
     })
 }
 
-fn event_line(event: &Event, at: Time, job: Option<JobKey>, user: Option<&str>) -> Happened {
+fn event_line(
+    event: &Event,
+    sequence: EventSequence,
+    at: Time,
+    job: Option<JobKey>,
+    user: Option<&str>,
+) -> Happened {
     let line = serde_json::to_value(event).unwrap_or_default();
     let (name, detail) = match line {
         serde_json::Value::Object(fields) => fields.into_iter().next().unwrap_or_default(),
         serde_json::Value::String(name) => (name, serde_json::Value::Null),
         _ => (String::new(), serde_json::Value::Null),
     };
-    let user = user.map(str::to_owned);
-    Happened { at, event: name, job, user, text: query::event::line(event), detail }
+    let (sequence, user) = (Some(sequence), user.map(str::to_owned));
+    let text = query::event::line(event);
+    Happened { sequence, at, event: name, job, user, text, detail }
 }
 
 /// The events that a reader wants.
@@ -113,22 +196,31 @@ impl Wanted {
     }
 }
 
-/// Waits for lines. `None` if this controller no longer leads: another one has the events.
+/// Waits for lines; at most for the time of a heartbeat. `None` if this controller no longer leads:
+/// another one has the events.
 pub async fn next_lines(
     reading: &mut Reading,
     leading: &mut watch::Receiver<bool>,
+    heartbeat: Option<Duration>,
 ) -> Option<Taken> {
+    let mut beat = std::pin::pin!(async {
+        match heartbeat {
+            Some(time) => tokio::time::sleep(time).await,
+            None => std::future::pending().await,
+        }
+    });
     loop {
         // Before the check, so that a later line counts as a change.
         reading.end.mark_unchanged();
-        match reading.take() {
-            Taken::Nothing => {}
+        let sequence = match reading.take() {
+            Taken::Nothing(sequence) => sequence,
             taken => return Some(taken),
-        }
+        };
         let led = async { drop(leading.wait_for(|leads| !leads).await) };
         tokio::select! {
             changed = reading.end.changed() => changed.ok()?,
             () = led => return None,
+            () = &mut beat => return Some(Taken::Nothing(sequence)),
         }
     }
 }
@@ -142,56 +234,4 @@ pub fn line(happened: &Happened) -> Vec<u8> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::admission_limits::AdmissionLimits;
-
-    fn permit() -> Permit {
-        AdmissionLimits::default().watches.take(1).unwrap()
-    }
-
-    fn forgotten(job: u32) -> Event {
-        Event::JobForgotten { job: JobId(job) }
-    }
-
-    /// The jobs of the lines that a reader gets.
-    async fn about(reading: &mut Reading) -> Vec<u32> {
-        let mut leading = watch::channel(true).1;
-        let Some(Taken::Lines(lines)) = next_lines(reading, &mut leading).await else {
-            panic!("no lines")
-        };
-        let lines = lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-        let job = |line| serde_json::from_slice::<Happened>(line).unwrap().job.unwrap().job.0;
-        lines.map(job).collect()
-    }
-
-    #[tokio::test]
-    async fn a_reader_of_one_user_gets_one_event_among_thousands_of_others() {
-        let ring = Arc::new(Ring::default());
-        let of_bob = Wanted { users: BTreeSet::from(["bob".to_owned()]), ..Wanted::default() };
-        let mut bob = ring.open(permit(), of_bob);
-        let mut all = ring.open(permit(), Wanted::default());
-        let events: Vec<Event> = (1..=5000).map(forgotten).collect();
-        let owner = |job: u32| if job == 5000 { "bob" } else { "ada" };
-        let owners = (1..=5000).map(|job| (JobId(job), owner(job).into())).collect();
-        append_lines(&ring, &ring.wanted(), Time(1), &events, &owners);
-        assert_eq!(about(&mut bob).await, [5000]);
-        let mut seen = Vec::new();
-        while seen.len() < 5000 {
-            seen.extend(about(&mut all).await);
-        }
-        assert_eq!(seen, (1..=5000).collect::<Vec<_>>());
-    }
-
-    #[tokio::test]
-    async fn a_stream_ends_once_another_controller_leads() {
-        let ring = Arc::new(Ring::default());
-        let mut reading = ring.open(permit(), Wanted::default());
-        let (leads, mut leading) = watch::channel(true);
-        append_lines(&ring, &ring.wanted(), Time(1), &[forgotten(1)], &BTreeMap::new());
-        leads.send_replace(false);
-        let first = next_lines(&mut reading, &mut leading).await;
-        assert!(matches!(first, Some(Taken::Lines(_))), "an earlier event: {first:?}");
-        assert_eq!(next_lines(&mut reading, &mut leading).await, None);
-    }
-}
+mod tests;

@@ -36,6 +36,8 @@ pub fn router(core: Arc<Core>, api: Router, is_secure: bool) -> Router {
         .route("/livez", get(health::live))
         .route("/readyz", get(health::ready))
         .with_state(core)
+        // Open, as a program that reads it may have no token yet.
+        .route("/v1/openapi.json", get(crate::api::openapi))
         .route("/metrics", get(metrics::show).with_state(metrics))
         .merge(pages)
         .fallback_service(programs)

@@ -9,6 +9,8 @@ use crate::shared_state::SharedState;
 use common::causes::with_causes;
 use common::id::LogIndex;
 use common::rules_level::{TooEarly, UnknownLevel};
+use common::time::Time;
+use common::wire::api::EventSequence;
 use lead::Notifier;
 use state::job::Record;
 use state::{Command, Event, LEVELS, Stamped, State, entry};
@@ -22,9 +24,34 @@ const DROP_INLINE_MAX: usize = 100;
 #[derive(Debug, Clone, PartialEq)]
 pub enum StateNews {
     /// A command was applied.
-    Applied(Vec<Event>),
-    /// The state was read from a snapshot, of this controller or of another one.
-    Restored,
+    Applied(AppliedEvents),
+    /// The state was read from a snapshot of this controller or of another one, which ends at this
+    /// index and time.
+    Restored(LogIndex, Time),
+}
+
+/// The events of a command, with their place in the log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AppliedEvents {
+    pub entry: LogIndex,
+    /// The place in the entry of the first of these events, from 1.
+    pub first: u32,
+    /// The command's stamp.
+    pub at: Time,
+    pub events: Vec<Event>,
+}
+
+impl AppliedEvents {
+    /// The sequence of each event.
+    pub fn sequences(&self) -> impl Iterator<Item = EventSequence> {
+        let entry = self.entry;
+        (self.first..).take(self.events.len()).map(move |place| EventSequence { entry, place })
+    }
+
+    /// The sequence of the last event, if there is any.
+    pub fn last(&self) -> Option<EventSequence> {
+        self.sequences().last()
+    }
 }
 
 /// The channels from the log's thread to the rest of the controller.
@@ -135,9 +162,13 @@ impl Machine for StateMachine {
             answers
         };
         drop_forgotten(forgotten);
-        for events in &answers {
+        let mut first = 1;
+        for (stamped, events) in batch.iter().zip(&answers) {
+            let applied =
+                AppliedEvents { entry: index, first, at: stamped.at, events: events.clone() };
+            first += u32::try_from(events.len()).unwrap_or(u32::MAX);
             // The receiver is gone while the controller stops.
-            let _ = self.outlets.news.send(StateNews::Applied(events.clone()));
+            let _ = self.outlets.news.send(StateNews::Applied(applied));
         }
         self.outlets.mail.enqueue(notifications);
         self.outlets.history.applied(index, history);
@@ -163,8 +194,9 @@ impl Machine for StateMachine {
         let mut state = self.state.write();
         *state = restored;
         self.state.forget_events();
+        let at = state.now();
         drop(state);
-        let _ = self.outlets.news.send(StateNews::Restored);
+        let _ = self.outlets.news.send(StateNews::Restored(index, at));
         self.outlets.history.restored(index);
         self.outlets.applied.send_replace(index);
         Ok(())

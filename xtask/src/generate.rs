@@ -1,11 +1,12 @@
 //! `cargo xtask gen`: writes the generated files that are in git: etc/, the reference pages of
 //! configuration keys and job attributes, the diagram of job states, the page on Slurm
-//! compatibility. With --check it only reports stale files. Hand-written files are changed only
-//! between two markers.
+//! compatibility, the OpenAPI document. With --check it only reports stale files. Hand-written
+//! files are changed only between two markers.
 
 mod attributes;
 pub mod config;
 mod job_states;
+pub mod openapi;
 mod scopes;
 mod slurm_compatibility;
 
@@ -39,6 +40,8 @@ pub fn run(args: Args) -> Result<()> {
     pages.extend(diagram.as_ref().ok().cloned());
     let scopes = scopes::page(&tree);
     pages.extend(scopes.as_ref().ok().cloned());
+    let openapi = openapi::page();
+    pages.extend(openapi.as_ref().ok().cloned());
     let slurm = slurm_compatibility::page(&root);
     pages.extend(slurm.as_ref().ok().cloned());
     let stale = stale_pages(&tree, pages);
@@ -49,6 +52,7 @@ pub fn run(args: Args) -> Result<()> {
     stale.iter().try_for_each(|page| page.write(&root))?;
     diagram?;
     scopes?;
+    openapi?;
     slurm?;
     if stale.is_empty() {
         println!("gen: everything is up to date");

@@ -2,6 +2,7 @@
 
 use super::unit::Replicas;
 use crate::time::Time;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +11,9 @@ const MINUTES_OF_DAY: u16 = 24 * 60;
 const DAY_NAMES: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
 /// A day of the week: 0 is Monday, 6 is Sunday.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(transparent)]
 pub struct Weekday(u8);
 
@@ -27,7 +30,9 @@ impl Weekday {
 }
 
 /// A minute of the day: `08:30` is 510. `24:00` is the end of the day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(try_from = "String", into = "String")]
 pub struct Minute(u16);
 
@@ -40,7 +45,7 @@ impl Minute {
 }
 
 /// The local time of the cluster, which the caller derives from its time zone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LocalTime {
     pub weekday: Weekday,
     pub minute: Minute,
@@ -58,7 +63,7 @@ impl LocalTime {
 }
 
 /// Days of the week: `mon-fri`, `sat,sun`, `fri-mon`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct Days(u8);
 
@@ -79,7 +84,7 @@ impl Default for Days {
 
 /// Bounds at certain hours. They apply in addition to the policy's own: the highest minimum and
 /// the lowest maximum of those in effect count, and the policy's bounds are never exceeded.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Hours {
     /// The first minute, `08:00`.

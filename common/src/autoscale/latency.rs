@@ -5,11 +5,12 @@
 
 use super::unit::{Latency, Requests, TokenRate, Tokens, seconds};
 use crate::time::Span;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The settings of the rule. A role that only prefills has `ttft`, one that only decodes has `itl`.
 /// A role that does both has both, and gets the larger number of replicas.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LatencyRule {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -18,9 +19,11 @@ pub struct LatencyRule {
     pub itl: Option<Decode>,
     /// The load is averaged over this time. It is taken as the forecast for the next interval.
     #[serde(default = "LatencyRule::default_interval", with = "seconds")]
+    #[schemars(with = "u64")]
     pub interval_seconds: Span,
     /// Replicas are removed when fewer have been enough for this time.
     #[serde(default = "LatencyRule::default_interval", with = "seconds")]
+    #[schemars(with = "u64")]
     pub down_stabilisation_seconds: Span,
 }
 
@@ -36,7 +39,7 @@ impl LatencyRule {
 }
 
 /// The bound on the time to the first token, and the profile of prefill.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Prefill {
     /// The bound, in milliseconds.
@@ -53,7 +56,7 @@ impl Prefill {
 }
 
 /// What one replica does with requests of this length and no others beside them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PrefillPoint {
     pub tokens_in: Tokens,
@@ -63,7 +66,7 @@ pub struct PrefillPoint {
 }
 
 /// The bound on the time between tokens, and the profile of decode.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Decode {
     /// The bound, in milliseconds.
@@ -80,7 +83,7 @@ impl Decode {
 }
 
 /// What one replica does with requests whose context has this mean length.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DecodeCurve {
     pub context: Tokens,
@@ -89,7 +92,7 @@ pub struct DecodeCurve {
 }
 
 /// What one replica does with a number of requests at a time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DecodePoint {
     pub concurrency: Requests,

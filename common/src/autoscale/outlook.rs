@@ -5,10 +5,11 @@ use super::policy::{Policy, Rule};
 use super::rule::{Metric, PerReplica, Queue, Utilisation};
 use super::unit::{Fraction, Replicas, show};
 use crate::time::Span;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What would change the number of replicas.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Outlook {
     /// When there would be more.
     pub more: String,

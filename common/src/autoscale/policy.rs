@@ -7,10 +7,11 @@ use super::latency::LatencyRule;
 use super::rule::{Concurrency, Queue, Rps, Utilisation};
 use super::unit::{Fraction, Replicas, seconds};
 use crate::time::Span;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How many replicas a role may have, and by which rule the number is chosen.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "PolicyTable", into = "PolicyTable")]
 pub struct Policy {
     pub min: Replicas,
@@ -36,7 +37,7 @@ pub enum Rule {
 }
 
 /// The bounds that are in effect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Bounds {
     pub min: Replicas,
     pub max: Replicas,
@@ -51,7 +52,7 @@ impl Bounds {
 }
 
 /// The permitted numbers of prefill replicas for each decode replica.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RatioBand {
     pub min: Fraction,
@@ -130,13 +131,14 @@ impl Policy {
 }
 
 /// A policy in text: the rule is the one table that is there.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PolicyTable {
     #[serde(default)]
     min: Replicas,
     max: Replicas,
     #[serde(default = "default_zero_grace", with = "seconds")]
+    #[schemars(with = "u64")]
     zero_grace_seconds: Span,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     concurrency: Option<Concurrency>,

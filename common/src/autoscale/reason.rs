@@ -6,10 +6,11 @@ use super::unit::{
     Fraction, Freeness, Latency, Level, Replicas, RequestRate, Requests, TokenRate, Tokens,
 };
 use crate::time::Span;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Why a number of replicas is wanted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reason {
     pub measure: Measure,
     /// In the order in which they applied.
@@ -18,7 +19,7 @@ pub struct Reason {
 }
 
 /// What a rule measured, and the replicas that this needs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
     /// The policy has no rule.
@@ -78,7 +79,7 @@ impl Measure {
 }
 
 /// A load, and the part of it that one replica takes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Demand<T> {
     /// The mean over `window`.
     pub load: T,
@@ -90,7 +91,7 @@ pub struct Demand<T> {
 }
 
 /// The signal of the rule `queue` that decided.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueSignal {
     FreenessLow {
@@ -120,7 +121,7 @@ pub enum QueueSignal {
 }
 
 /// Prefill or decode: the tokens that arrive, and those that a replica takes within the bound.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Stage {
     /// For each request.
     pub tokens: Tokens,
@@ -135,7 +136,7 @@ pub struct Stage {
 }
 
 /// What kept a decision from the number that the load needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// A burst was less than `window` ago.

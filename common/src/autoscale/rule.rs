@@ -3,11 +3,12 @@
 
 use super::unit::{Fraction, Freeness, Level, Replicas, RequestRate, Requests, seconds};
 use crate::time::Span;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A metric of a role, for the rule `utilisation`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// Requests in progress or waiting, for each replica.
@@ -52,7 +53,7 @@ impl fmt::Display for Metric {
 ///
 /// Source: Knative Serving's autoscaler (KPA), `pkg/autoscaler/scaling/autoscaler.go` and the
 /// defaults in `config-autoscaler`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PerReplica<T> {
     /// The load that one replica can take.
@@ -62,9 +63,11 @@ pub struct PerReplica<T> {
     pub utilisation: Fraction,
     /// The load is averaged over this time.
     #[serde(default = "PerReplica::<()>::default_stable", with = "seconds")]
+    #[schemars(with = "u64")]
     pub stable_seconds: Span,
     /// In a burst the load is averaged over this time.
     #[serde(default = "PerReplica::<()>::default_panic", with = "seconds")]
+    #[schemars(with = "u64")]
     pub panic_seconds: Span,
     /// A burst is a load that needs this multiple of the replicas that are ready.
     #[serde(default = "PerReplica::<()>::default_threshold")]
@@ -77,6 +80,7 @@ pub struct PerReplica<T> {
     pub down_factor: Fraction,
     /// Replicas are removed when fewer have been enough for this time.
     #[serde(default, with = "seconds", skip_serializing_if = "Span::is_zero")]
+    #[schemars(with = "u64")]
     pub down_delay_seconds: Span,
 }
 
@@ -133,7 +137,7 @@ impl<T> PerReplica<T> {
 ///
 /// Source: Kubernetes' HorizontalPodAutoscaler (autoscaling/v2), its algorithm and its default
 /// behaviour.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Utilisation {
     pub metric: Metric,
@@ -144,9 +148,11 @@ pub struct Utilisation {
     pub tolerance: Fraction,
     /// The metric is averaged over this time.
     #[serde(default = "Utilisation::default_period", with = "seconds")]
+    #[schemars(with = "u64")]
     pub window_seconds: Span,
     /// Replicas are added when more have been needed for this time.
     #[serde(default, with = "seconds", skip_serializing_if = "Span::is_zero")]
+    #[schemars(with = "u64")]
     pub up_stabilisation_seconds: Span,
     /// In each `period_seconds`, at most this part of the replicas is added, or `up_replicas`
     /// if that is more.
@@ -156,11 +162,13 @@ pub struct Utilisation {
     pub up_replicas: Replicas,
     /// Replicas are removed when fewer have been enough for this time.
     #[serde(default = "Utilisation::default_down_stabilisation", with = "seconds")]
+    #[schemars(with = "u64")]
     pub down_stabilisation_seconds: Span,
     /// In each `period_seconds`, at most this part of the replicas is removed.
     #[serde(default = "Utilisation::default_part")]
     pub down_part: Fraction,
     #[serde(default = "Utilisation::default_period", with = "seconds")]
+    #[schemars(with = "u64")]
     pub period_seconds: Span,
 }
 
@@ -209,7 +217,7 @@ impl Utilisation {
 /// Sources: Llumnix (OSDI 2024) for the band of the mean freeness; NVIDIA Dynamo's planner,
 /// load-based scaling, for KV cache and queue, the step and the grace of 3 intervals of 5 s. The
 /// longer window for removals is ours.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Queue {
     /// Below this mean freeness replicas are added.
@@ -227,12 +235,15 @@ pub struct Queue {
     pub waiting_min: Requests,
     /// The signals for more replicas are averaged over this time.
     #[serde(with = "seconds")]
+    #[schemars(with = "u64")]
     pub window_seconds: Span,
     /// The signals for fewer replicas are averaged over this time.
     #[serde(with = "seconds")]
+    #[schemars(with = "u64")]
     pub down_window_seconds: Span,
     /// After a change of the number of replicas there is none for this time.
     #[serde(with = "seconds")]
+    #[schemars(with = "u64")]
     pub settle_seconds: Span,
     /// Replicas that are added or removed at a time.
     pub step: Replicas,

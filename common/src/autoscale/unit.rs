@@ -2,6 +2,7 @@
 //! then exact and the same on every machine, and a policy or a state with such amounts can be
 //! compared for equality. In text they are plain decimal numbers.
 
+use schemars::JsonSchema;
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -16,7 +17,18 @@ pub const THOUSANDTHS_MAX: u64 = 1_000_000_000_000;
 
 /// Replicas of one role of a service.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(transparent)]
 pub struct Replicas(pub u32);
@@ -87,8 +99,10 @@ pub(super) fn show(thousandths: u64) -> String {
 macro_rules! decimal {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-        pub struct $name(pub u64);
+        #[derive(
+            Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, JsonSchema,
+        )]
+        pub struct $name(#[schemars(with = "f64")] pub u64);
 
         impl $name {
             pub const ZERO: Self = Self(0);
@@ -176,8 +190,8 @@ impl Fraction {
 /// Negative: the waiting request at the head of the queue does not fit.
 ///
 /// Source: Sun et al., "Llumnix: Dynamic Scheduling for Large Language Model Serving" (OSDI 2024).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Freeness(pub i64);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, JsonSchema)]
+pub struct Freeness(#[schemars(with = "f64")] pub i64);
 
 impl Freeness {
     /// Of a replica that is being drained: its virtual usage is infinite.

@@ -2,17 +2,20 @@
 //! its own. Operators create them with `nvidia-smi mig`.
 
 use crate::gpu::{Gpu, GpuKind};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The number of a character device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 pub struct DeviceNumber {
     pub major: u32,
     pub minor: u32,
 }
 
 /// The data of a MIG device.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MigDevice {
     /// The id of the whole GPU (`GPU-...`), whose device node the MIG device uses as well.
     pub of: String,

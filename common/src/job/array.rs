@@ -1,6 +1,7 @@
 //! The tasks of an array and its concurrency limit, as written in `--array=0-9:2,20%4`.
 
 use crate::id::ArrayIndex;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,7 +10,7 @@ use std::str::FromStr;
 /// The maximum number of tasks of one array.
 pub const ARRAY_TASKS_MAX: usize = 100_000;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct ArraySpec {
     /// `(first, last, step)`, each with first <= last and step >= 1, as written.

@@ -3,6 +3,7 @@
 
 use crate::id::JobKey;
 use crate::time::Span;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +12,9 @@ use std::str::FromStr;
 pub const DEPENDENCY_TERMS_MAX: usize = 4_096;
 
 /// The condition on another job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Rule {
     /// It has started, or ended without starting.
@@ -63,7 +66,7 @@ pub struct Term {
 }
 
 /// All conditions of a job.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct Dependency {
     terms: Vec<Term>,

@@ -5,11 +5,12 @@ use crate::id::JobKey;
 use crate::serde_skip::is_default;
 use crate::time::{Span, Time};
 use crate::unit::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A process's exit code, or the signal that ended it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ExitStatus {
     /// The exit code, 0 to 255; 0 when a signal ended it.
     pub code: u8,
@@ -41,7 +42,7 @@ impl fmt::Display for ExitStatus {
 }
 
 /// Why a step on a node ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EndCause {
     /// Its processes exited.
@@ -66,7 +67,9 @@ pub enum EndCause {
 }
 
 /// Why a job was preempted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum PreemptReason {
     /// A job with a higher priority in its queue.
@@ -92,7 +95,7 @@ impl fmt::Display for PreemptReason {
 }
 
 /// The preemptor of a job, and the reason.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Preempted {
     /// The job or array task that needs the resources.
     pub by: JobKey,
@@ -100,7 +103,7 @@ pub struct Preempted {
 }
 
 /// The use of a step's GPUs, sampled by the node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct GpuUsage {
     /// The number of samples, counted per GPU.
     pub samples: u32,
@@ -131,7 +134,7 @@ impl GpuUsage {
 }
 
 /// The resources that a step used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
     /// CPU time of all processes.
     pub cpu: Span,
@@ -162,7 +165,7 @@ impl Usage {
 }
 
 /// The end of a job's step on one node.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepEnd {
     pub cause: EndCause,
     /// The worst exit of its tasks.

@@ -1,6 +1,7 @@
 //! The notifications that a user requests for a job: `--mail-type` and `--mail-user`.
 //! Source: man sbatch.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,7 +14,9 @@ pub const ADDRESSES_MAX: usize = 8;
 pub const ADDRESS_BYTES_MAX: usize = 254;
 
 /// The event that a notification reports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum MailEvent {
     Begin,
@@ -58,7 +61,7 @@ impl MailEvent {
 }
 
 /// The requested notifications; none by default.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct MailEvents(pub BTreeSet<MailEvent>);
 
@@ -133,7 +136,7 @@ impl fmt::Display for MailEvents {
 }
 
 /// The notifications for a job.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Mail {
     pub on: MailEvents,

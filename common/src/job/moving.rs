@@ -2,9 +2,10 @@
 
 use crate::id::NodeName;
 use crate::time::Time;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Moving {
     pub to: Vec<NodeName>,
     /// The end of the reservation.

@@ -2,6 +2,7 @@
 
 use super::attributes::{Attribute, Changeable, FromValue, Removed, Value};
 use super::spec::Ask;
+use schemars::JsonSchema;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ use std::fmt;
 const SUMMARY_BYTES_MAX: usize = 160;
 
 /// New values of attributes; `None` removes one.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Patch(BTreeMap<Attribute, Option<Value>>);
 

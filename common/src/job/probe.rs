@@ -4,11 +4,12 @@
 
 use crate::id::PortName;
 use crate::time::Span;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What a probe does. A probe succeeds if it does so within its timeout.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProbeAction {
     /// GET of this path; any status from 200 to 399 is a success.
@@ -44,7 +45,7 @@ impl fmt::Display for ProbeAction {
 }
 
 /// A probe and its timing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Probe {
     pub action: ProbeAction,
     /// From the end of one probe to the next.
@@ -70,7 +71,7 @@ impl Probe {
 }
 
 /// The probes of a role.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Probes {
     /// Until it succeeds, the replica is neither ready nor checked for liveness.

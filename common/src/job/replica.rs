@@ -4,11 +4,12 @@ use super::probe::Probes;
 use crate::id::{AttemptId, Ordinal, PortName, Revision, RoleName, ServiceName};
 use crate::serde_skip::is_default;
 use crate::time::Span;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The part of a job's request that makes it a replica of a service. Set by the controller only.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Replica {
     pub service: ServiceName,
     pub role: RoleName,
@@ -28,7 +29,7 @@ pub struct Replica {
 }
 
 /// What is measured of a replica for autoscaling.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Metrics {
     /// Its engine is asked for its metrics, in the text format of Prometheus.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,7 +40,7 @@ pub struct Metrics {
 }
 
 /// Where an engine reports its metrics.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MetricsSource {
     pub port: PortName,
     /// Begins with `/`.
@@ -54,14 +55,14 @@ impl fmt::Display for Replica {
 }
 
 /// A port of a replica on its first node.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PortGrant {
     pub name: PortName,
     pub number: u16,
 }
 
 /// What probes say of a replica.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReplicaHealth {
     /// Its startup probe has not succeeded yet.
@@ -87,7 +88,7 @@ impl ReplicaHealth {
 }
 
 /// A node's report on one replica: sent when it changes, and for all replicas on every connect.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReplicaStatus {
     pub id: AttemptId,
     pub health: ReplicaHealth,

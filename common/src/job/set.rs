@@ -3,10 +3,11 @@
 
 use super::check::AskError;
 use crate::id::{JobId, JobKey, SET_SIZE_MAX};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A job's position in a het job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SetPlace {
     /// The first component, which names the het job and has the script.
     pub first: JobId,

@@ -3,12 +3,13 @@
 
 use super::warning::{SignalNumber, Warned, WarningError};
 use crate::unit::{Nodes, Tasks};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// The requested size of a running job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum JobSize {
     /// The number of tasks, on the first nodes that hold them.
@@ -29,7 +30,7 @@ impl fmt::Display for JobSize {
 }
 
 /// The signal that a job receives when its size changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ResizeSignal {
     pub signal: SignalNumber,
     #[serde(default)]

@@ -11,11 +11,12 @@ use crate::id::{AccountName, Gid, QosName, QueueName, ReservationName, Uid};
 use crate::resource::Request;
 use crate::serde_skip::is_default;
 use crate::time::{Span, Time};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// The owner of a job, identified by the kernel of the submitting host and not by the client.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Owner {
     pub uid: Uid,
     /// The user's primary group at submission.
@@ -25,7 +26,7 @@ pub struct Owner {
 }
 
 /// The processes that run the script.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Launch {
     /// One, on the first node, as with sbatch.
@@ -40,7 +41,7 @@ pub enum Launch {
 }
 
 /// The treatment of existing output files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OpenMode {
     /// Truncate the file (a requeued attempt appends nevertheless, as in Slurm).
@@ -51,7 +52,7 @@ pub enum OpenMode {
 
 /// A soft limit of the submitting shell, by its lower-case name (`nofile`, `memlock`, `core`, ...;
 /// man 2 getrlimit without RLIMIT_).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Rlimit {
     pub name: String,
     /// `None`: unlimited.
@@ -59,7 +60,7 @@ pub struct Rlimit {
 }
 
 /// The user's request: flags and script directives, merged.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Ask {
     /// `--job-name`; the default is the script's file name.
@@ -194,7 +195,7 @@ impl Ask {
 }
 
 /// The job as the controller keeps it: the request, the owner, and the hashes of its texts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Spec {
     pub owner: Owner,
     pub script: BlobHash,

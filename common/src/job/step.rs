@@ -3,13 +3,14 @@
 use super::ExitStatus;
 use crate::serde_skip::is_default;
 use crate::time::{Span, Time};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The maximum number of steps in the end report of a job: the last ones are kept.
 pub const STEPS_REPORTED_MAX: usize = 256;
 
 /// A step, for accounting and lists.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepRecord {
     pub number: u32,
     /// Usually the program's name.

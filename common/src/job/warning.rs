@@ -2,6 +2,7 @@
 //! Source: man sbatch, `--signal`.
 
 use crate::time::Span;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -20,7 +21,9 @@ const NAMES: [&str; 31] = [
 ];
 
 /// From 1 to 31.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(transparent)]
 pub struct SignalNumber(pub u8);
 
@@ -58,7 +61,7 @@ impl fmt::Display for SignalNumber {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Warned {
     /// Every process of the job. The process that runs the script is included only if it handles
@@ -70,7 +73,7 @@ pub enum Warned {
 }
 
 /// A signal before the time limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Warning {
     pub signal: SignalNumber,
     /// The time before the limit.

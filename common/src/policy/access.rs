@@ -1,11 +1,12 @@
 //! Access to a queue or a QoS by user, group and account.
 
 use crate::id::{AccountName, Gid, Uid};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// The users, groups and accounts that have access; all users if all three are empty.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Access {
     pub users: BTreeSet<Uid>,

@@ -3,10 +3,11 @@
 
 use crate::id::AccountName;
 use crate::policy::{Access, Limits};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// An account (man sacctmgr, account).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Account {
     pub name: AccountName,
     /// Its share of the cluster, relative to the sum over all accounts.

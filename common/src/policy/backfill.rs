@@ -1,10 +1,13 @@
 //! Backfill settings: the planned starts of jobs without room, and the jobs that may start earlier.
 
 use crate::time::Span;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The resources that a planned start reserves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReservationKind {
     /// Enough nodes, whichever they are (classic EASY).
@@ -14,7 +17,9 @@ pub enum ReservationKind {
 }
 
 /// The order in which jobs behind a planned start are tried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Candidates {
     /// The order of the queue.
@@ -26,7 +31,7 @@ pub enum Candidates {
 }
 
 /// Backfill in one queue. Depth 1 is EASY; depth 0, all jobs, is conservative backfill.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Backfill {
     /// The maximum number of jobs without room that get a planned start in each round; 0: no

@@ -6,9 +6,10 @@ use crate::policy::qos::Qos;
 use crate::policy::queue::Queue;
 use crate::serde_skip::is_default;
 use crate::topology::Topology;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Policy {
     /// Without duplicates; each parent exists, and there are no cycles.

@@ -1,10 +1,11 @@
 //! Upper limits on concurrent use.
 
 use crate::unit::{Cpus, Gpus};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Limits on the jobs that hold resources at one time; `None`: unlimited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Limits {
     pub jobs: Option<u32>,

@@ -1,6 +1,7 @@
 //! The budget for moving running jobs to make room for others.
 
 use crate::time::Span;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The period that the budget applies to.
@@ -12,7 +13,7 @@ pub const MOVE_KEPT: Span = Span::from_minutes(15);
 
 /// The budget of moves under fair sharing. A moved job is stopped, and restarts from its own
 /// checkpoint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Moves {
     /// The maximum number in any hour; 0: none.

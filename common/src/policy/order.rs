@@ -2,10 +2,13 @@
 //! room.
 
 use crate::serde_skip::is_default;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The order in which jobs are considered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// By queue and QoS priority, then nice, then waiting time, compared one after the other.
@@ -16,7 +19,9 @@ pub enum Order {
 }
 
 /// The treatment of jobs behind the first job of a queue that has no room.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Behind {
     /// No job of the queue starts ahead of it (strict FIFO; Kueue's StrictFIFO).
@@ -30,7 +35,7 @@ pub enum Behind {
 
 /// The weights of multifactor priority. Each factor lies between 0 and 1; the sum of weight times
 /// factor is the priority (Slurm, "Multifactor Priority Plugin").
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Factors {
     /// For the time waited, up to `age_max_seconds`.

@@ -1,9 +1,12 @@
 //! Placement policies, which choose among the nodes that can hold a job.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The placement policy of a queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Placement {
     /// The first nodes in the cluster's order.
@@ -22,7 +25,9 @@ pub enum Placement {
 }
 
 /// The placement of a service when the inference zone is full (E-Spread).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum ZoneOverflow {
     /// Packed into the rest of the cluster.

@@ -1,10 +1,13 @@
 //! Preemption settings of a queue: which jobs may be preempted, and the fate of the victims.
 
 use crate::time::Span;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The fate of a preempted job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum VictimMode {
     /// It waits again as a new attempt, at its place in the order.
@@ -15,7 +18,7 @@ pub enum VictimMode {
 }
 
 /// Preemption in one queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Preemption {
     /// Its jobs may preempt preemptible jobs of lower priority in the same queue.

@@ -3,10 +3,11 @@
 use crate::id::QosName;
 use crate::policy::{Access, Limits};
 use crate::time::Span;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A quality of service (man sacctmgr, QOS).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Qos {
     pub name: QosName,
     /// Higher goes first, within the queue's priority.

@@ -6,9 +6,10 @@ use crate::policy::{
 };
 use crate::time::Span;
 use crate::unit::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Queue {
     pub name: QueueName,
     /// The queue for jobs that name none. Exactly one queue has this.

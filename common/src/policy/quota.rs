@@ -2,11 +2,14 @@
 
 use crate::gpu::GpuKind;
 use crate::unit::{Bytes, Cpus, Gpus};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Does a queue lend unused quota and borrow the unused quota of others?
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum QuotaMode {
     /// It lends and borrows; what it lent is reclaimed on demand.
@@ -17,7 +20,7 @@ pub enum QuotaMode {
 }
 
 /// Amounts of the resources under quota.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Amounts {
     pub gpus: BTreeMap<GpuKind, Gpus>,
@@ -36,7 +39,7 @@ impl Amounts {
 }
 
 /// The quota of a queue and all queues below it. Resources that it does not name are unlimited.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Quota {
     pub mode: QuotaMode,

@@ -7,11 +7,12 @@ use crate::job::dependency::Rule;
 use crate::job::state::slurm_state;
 use crate::job::{Outcome, Phase};
 use crate::time::Time;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A dependency on another job, and that job's progress.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Awaited {
     pub rule: Rule,
     pub on: JobKey,

@@ -3,11 +3,12 @@
 use crate::gpu::GpuKind;
 use crate::id::{AccountName, QosName, QueueName, Uid};
 use crate::unit::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The owner of a limit.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
     /// A queue and all queues below it.
@@ -64,7 +65,9 @@ impl fmt::Display for Bound {
 
 /// The kind of a quota's bound, which decides whether the job can start later without a change.
 /// Amounts are in the unit of what is counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum QuotaBound {
     /// The quota of an isolated queue: a fixed bound.
@@ -81,7 +84,9 @@ pub enum QuotaBound {
     },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
     Jobs,
@@ -94,7 +99,7 @@ pub enum What {
 }
 
 /// The numbers of an exceeded bound: `used + asked > limit`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counted {
     pub what: What,
     /// `None`: GPUs of any kind.

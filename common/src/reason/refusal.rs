@@ -25,10 +25,11 @@ use crate::job::{Outcome, Phase, SetPlace};
 use crate::time::{Span, Time};
 use crate::topology::Level;
 use crate::unit::{Gpus, Nodes};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Why a command was refused. A refused command changes nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Refusal {
     #[error("there is no job {key}")]
@@ -152,7 +153,7 @@ pub enum Refusal {
 }
 
 /// A request that would fit where another never does.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mend {
     LeaveRequiredOut,

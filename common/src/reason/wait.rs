@@ -8,10 +8,11 @@ use crate::id::{JobKey, NodeName, QueueName, ReservationName, SwitchName};
 use crate::time::Time;
 use crate::topology::Level;
 use crate::unit::{Bytes, Cpus, Gpus, Nodes};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a job needs on each node, and the number of nodes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Need {
     pub nodes: Nodes,
     pub cpus: Cpus,
@@ -24,7 +25,7 @@ pub struct Need {
 }
 
 /// The node that is closest to satisfying a need.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Nearest {
     pub node: NodeName,
     pub cpus: Cpus,
@@ -37,7 +38,7 @@ pub struct Nearest {
 }
 
 /// Why a job waits. Recomputed in each round for each waiting job; never in the log.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum WaitReason {
     /// No round has considered the job yet.

@@ -2,9 +2,12 @@
 
 use crate::gpu_parts::GpuParts;
 use crate::unit::Gpus;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum GpuRequest {
     /// `--gpus-per-node`, `--gres=gpu:N`

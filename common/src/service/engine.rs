@@ -4,13 +4,14 @@
 use crate::autoscale::Fraction;
 use crate::id::AttemptId;
 use crate::time::Span;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The path from which engines are asked for their metrics, if a role names none.
 pub const METRICS_PATH: &str = "/metrics";
 
 /// The measurements of one replica.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReplicaLoad {
     pub id: AttemptId,
     /// When it was made: the time since kantd of its node began to run. It differs for each
@@ -26,7 +27,7 @@ pub struct ReplicaLoad {
 
 /// What the inference engine of a replica (vLLM, SGLang) reports of its load. `None`: it does not
 /// report this.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct EngineLoad {
     /// Requests that are being answered.
@@ -57,7 +58,7 @@ pub struct EngineLoad {
 
 /// A sum and the number of its parts since the engine began to run, so that the mean of a period is
 /// the difference of two sums by that of the numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     pub sum: u64,
     pub count: u64,

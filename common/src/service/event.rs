@@ -5,6 +5,7 @@ use crate::id::{JobId, Ordinal, Revision, RoleName, Uid};
 use crate::job::Outcome;
 use crate::reason::Refusal;
 use crate::time::{Span, Time};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -12,7 +13,7 @@ use std::fmt;
 pub const EVENTS_KEPT: usize = 100;
 
 /// Who or what changed the number of replicas of a role.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ScaledBy {
     /// The role's autoscaling policy.
@@ -23,7 +24,7 @@ pub enum ScaledBy {
 }
 
 /// Why a replica was stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
     /// Fewer replicas are wanted.
@@ -44,7 +45,7 @@ impl fmt::Display for StopReason {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ServiceEventKind {
     Deployed {
@@ -118,7 +119,7 @@ pub enum ServiceEventKind {
 }
 
 /// Why an update failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UpdateFailure {
     /// This replica was not healthy within `healthy_deadline`.
@@ -146,7 +147,7 @@ impl fmt::Display for UpdateFailure {
 }
 
 /// An event of a service.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServiceEvent {
     pub at: Time,
     pub kind: ServiceEventKind,

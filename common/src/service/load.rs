@@ -2,10 +2,11 @@
 
 use crate::service::table::EndpointState;
 use crate::time::Span;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What `GET /load` of a router answers.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RouterLoad {
     /// Of the table that the router has applied.
@@ -16,7 +17,7 @@ pub struct RouterLoad {
     pub services: Vec<ServiceLoad>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ServiceLoad {
     pub service: String,
@@ -30,7 +31,7 @@ pub struct ServiceLoad {
     pub endpoints: Vec<EndpointLoad>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EndpointLoad {
     pub id: String,
     pub state: EndpointState,

@@ -7,10 +7,11 @@ use crate::blob::BlobHash;
 use crate::id::{PortName, RoleName};
 use crate::job::{Ask, Metrics, MetricsSource, Probes};
 use crate::time::Span;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The fewest and the most replicas of a role.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Bounds {
     pub min: u32,
     pub max: u32,
@@ -31,7 +32,7 @@ impl Bounds {
 }
 
 /// A role: equal replicas of one program.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RoleSpec {
     pub name: RoleName,
     /// The request of each replica.
@@ -76,7 +77,7 @@ impl RoleSpec {
 
 /// Two roles that need each other, prefill and decode, and the permitted numbers of the first for
 /// each of the second.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RatioSpec {
     pub prefill: RoleName,
     pub decode: RoleName,
@@ -84,7 +85,7 @@ pub struct RatioSpec {
 }
 
 /// One revision of a service.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServiceSpec {
     pub roles: Vec<RoleSpec>,
     /// The port of the service on the nodes that run a router; `None`: no router serves it.

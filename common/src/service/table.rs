@@ -5,13 +5,14 @@ mod check;
 mod text;
 
 use core::net::SocketAddr;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use check::TableError;
 pub use text::{FieldName, TextError, TokenHash};
 
 /// All services that one router serves. The default is an empty table.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
     /// Grows with each change. It is shown to operators; a router applies any table that differs
@@ -22,7 +23,7 @@ pub struct Table {
 }
 
 /// One service: its address, and the replicas behind it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Route {
     /// The name of the service, unique in the table.
@@ -50,7 +51,7 @@ pub struct Route {
 }
 
 /// One replica of a service.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Endpoint {
     /// `role/ordinal.attempt`, unique in the service.
@@ -59,7 +60,7 @@ pub struct Endpoint {
     pub state: EndpointState,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EndpointState {
     /// Gets requests.
@@ -71,7 +72,7 @@ pub enum EndpointState {
 }
 
 /// The bounds on requests that wait for a ready replica. The default holds none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Hold {
     /// At most this many requests of a service wait; others are refused at once.
@@ -81,7 +82,7 @@ pub struct Hold {
 }
 
 /// The protocol between router and replicas.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Protocol {
     /// HTTP/1.1.

@@ -4,9 +4,10 @@
 //! `progress_deadline`, `auto_revert`, `canary`) and Kubernetes' `maxSurge`.
 
 use crate::time::Span;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UpdatePolicy {
     /// At most this number of replicas of a role are replaced at the same time.

@@ -15,6 +15,7 @@
 //! | GET /v1/jobs/{key}/explain | -> `Explanation` |
 //! | GET /v1/jobs/{key}/script | -> text |
 //! | GET /v1/jobs/{key}/output?stream=&offset=&wait_seconds= | -> bytes; `x-kant-ended: 1` at end |
+//! | GET /v1/jobs/{key}/output/events?stream=&offset= | -> `OutputEvent`s as server-sent events |
 //! | POST /v1/jobs/{key}/tasks | `LaunchRequest` -> `LaunchAnswer` (the job's owner) |
 //! | POST /v1/jobs/{key}/tasks/{task}/signal, /input | `SignalRequest`, bytes -> `LaunchAnswer` |
 //! | GET /v1/jobs/{key}/tasks/{task}?`TaskQuery` | -> stdout, then stderr; headers have the state |
@@ -30,6 +31,7 @@
 //! | GET /v1/accounting/jobs?since=, /v1/accounting/nodes | -> CSV, as `simulate` reads it |
 //! | GET /v1/history?`HistoryQuery`, /v1/report?`ReportQuery` | -> `HistoryList`, `ReportView` |
 //! | GET /v1/watch?`WatchQuery` | -> one `Happened` per line, without end |
+//! | GET /v1/events?`WatchQuery` | -> the same as server-sent events, with `Last-Event-ID` |
 //! | GET, POST /v1/reservations | -, `ReservationRequest` -> `ReservationList` |
 //! | POST /v1/reservations/{name}/update, /delete | `ReservationPatch`, `()` |
 //! | GET, POST /v1/services | -, `DeployRequest` -> `ServiceList`, `DeployAnswer` |
@@ -41,6 +43,7 @@
 //! | GET, POST /v1/tokens | `TokenQuery`, `TokenRequest` -> `TokenList`, `TokenAnswer` |
 //! | POST /v1/tokens/{id}/revoke | `()` -> `TokenList`: the revoked token |
 //! | POST /v1/reload | `()` -> `ReloadAnswer` (operators) |
+//! | GET /v1/openapi.json | -> this table with all types, in OpenAPI 3.1 |
 //! | GET /v1/status, /v1/controllers | -> `Status`, `ControllerList` |
 //! | POST /v1/controllers, /v1/controllers/invite | `JoinRequest`, `InviteRequest` -> answers |
 //! | POST /v1/controllers/{id}/promote, /remove, /transfer | -> `ControllerList` |
@@ -64,11 +67,15 @@ mod cluster_key;
 mod controllers;
 mod enrolment;
 mod explanation;
+mod export;
 mod history;
 mod job_name;
 mod map;
 mod metrics;
+mod nodes;
+mod output;
 mod priority;
+mod problem;
 mod queues;
 mod reload;
 mod reservation;
@@ -84,15 +91,14 @@ mod upgrade;
 mod watch;
 mod what_if;
 
-use crate::health::Finding;
 use crate::id::{JobId, JobKey, NodeName, QueueName, Uid};
 use crate::job::{Ask, ExitStatus, Outcome, Owner, Phase, SetPlace, Usage};
-use crate::node::{Contact, Drain, Inventory, NodeStatus, Resumed};
 use crate::reason::WaitReason;
 use crate::resource::Allocation;
 use crate::serde_skip::is_default;
 use crate::time::{Span, Time};
 use crate::unit::{Bytes, Cpus, Gpus};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use accounts::AccountList;
@@ -108,12 +114,16 @@ pub use enrolment::{
     NodeInviteRequest, RenewRequest, Secret,
 };
 pub use explanation::Explanation;
+pub use export::{ExportQuery, TargetGroup};
 pub use history::{
     HistoryList, HistoryQuery, HistoryRun, NodeStretch, NodeUse, ReportQuery, ReportRow, ReportView,
 };
 pub use map::{ClusterMap, MapGroup, MapJob, MapNode};
 pub use metrics::{KindUse, MetricsView, SpanBucket, WaitBucket};
+pub use nodes::{DrainRequest, NodeList, NodeView};
+pub use output::{OutputEvent, OutputQuery, Until, WaitQuery};
 pub use priority::{FactorView, PriorityList, PriorityQuery, PriorityView};
+pub use problem::Problem;
 pub use queues::{QueueHeld, QueueList};
 pub use reload::ReloadAnswer;
 pub use reservation::{ReservationList, ReservationPatch, ReservationRequest, ReservationView};
@@ -135,11 +145,13 @@ pub use task::{
 };
 pub use token::{TokenAnswer, TokenList, TokenQuery, TokenRequest, TokenView};
 pub use upgrade::{ControllerRelease, NodeRelease, UpgradeStep, UpgradeView};
-pub use watch::{Happened, WatchQuery};
+pub use watch::{
+    EventSequence, HEARTBEAT_SECONDS_MAX, Happened, NOTICES, NoSequence, Since, WatchQuery,
+};
 pub use what_if::{StartOutlook, TrialView, UpdateRequest, WhatIfRequest, WhatIfView};
 
 /// Why a job waits: a code for programs and Slurm users, and a sentence.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReasonView {
     pub code: String,
     pub sentence: String,
@@ -149,13 +161,13 @@ pub struct ReasonView {
 }
 
 /// One entry of a job's timeline.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimelineEntry {
     pub at: Time,
     pub text: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JobView {
     pub key: JobKey,
     /// The job id, of an array task as well (SLURM_JOB_ID); every path accepts it as the key.
@@ -229,13 +241,13 @@ pub struct JobView {
 }
 
 /// The first line of an answer in lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Looked {
     /// The controller's time of the answer.
     pub as_of: Time,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JobList {
     /// Running jobs first, then waiting ones in order, then finished ones, latest first.
     pub jobs: Vec<JobView>,
@@ -246,41 +258,8 @@ pub struct JobList {
     pub as_of: Time,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct NodeView {
-    pub name: NodeName,
-    /// The Slurm state.
-    pub status: NodeStatus,
-    pub contact: Contact,
-    pub drain: Option<Drain>,
-    /// The last time that an operator resumed it.
-    #[serde(default)]
-    pub resumed: Option<Resumed>,
-    pub inventory: Inventory,
-    pub cpus_used: Cpus,
-    pub memory_used: Bytes,
-    pub gpus_used: Gpus,
-    pub jobs: Vec<JobKey>,
-    /// A name or address at which other nodes reach it.
-    pub address: String,
-    pub version: String,
-    /// The node's own health findings.
-    #[serde(default)]
-    pub findings: Vec<Finding>,
-    /// Since when its certificates have been invalid, if an operator revoked them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub revoked_at: Option<Time>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct NodeList {
-    pub nodes: Vec<NodeView>,
-    /// The controller's time of the answer.
-    pub as_of: Time,
-}
-
 /// A selection of jobs.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct JobQuery {
     pub all: bool,
@@ -297,10 +276,4 @@ pub struct JobQuery {
     /// Leave this many of the first out.
     #[serde(skip_serializing_if = "is_default")]
     pub offset: usize,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DrainRequest {
-    /// Shown in `kantctl nodes`.
-    pub reason: String,
 }

@@ -21,6 +21,7 @@ use crate::serde_skip::is_default;
 use crate::service::engine::ReplicaLoad;
 use crate::service::load::RouterLoad;
 use crate::time::{Span, Time};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -42,7 +43,7 @@ pub const NODE_PROTOCOLS: Protocols = Protocols::up_to(NODE_PROTOCOL);
 
 pub const NODE_PATH: &str = "/v1/node-channel";
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub enum FromNode {
     /// The first message of every connection.
     Hello(Box<Hello>),
@@ -72,7 +73,7 @@ pub enum FromNode {
 }
 
 /// A node's name, inventory and steps, complete on every connect.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Hello {
     /// The newest version of the sender.
     pub protocol: u32,
@@ -102,14 +103,14 @@ pub struct Hello {
 }
 
 /// The state of one step on one node.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepStatus {
     pub id: AttemptId,
     pub phase: StepPhase,
 }
 
 /// The phases of a step on a node, in order.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StepPhase {
     /// Its supervisor creates the cgroup, and checks directory and files.
@@ -128,7 +129,7 @@ pub enum StepPhase {
     Ended(Box<StepEnd>),
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub enum ToNode {
     /// Answers an accepted Hello.
     Welcome {
@@ -177,7 +178,7 @@ pub enum ToNode {
 }
 
 /// The steps that a node should run: all of them, or the changes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DesiredUpdate {
     /// True: `steps` is complete, and any other step must end or be forgotten. False: `steps`
     /// changed, `gone` were removed, the rest is unchanged.
@@ -189,7 +190,7 @@ pub struct DesiredUpdate {
 }
 
 /// A step that a node should have.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DesiredStep {
     pub id: AttemptId,
     pub want: Want,
@@ -207,7 +208,7 @@ pub struct DesiredStep {
 }
 
 /// The target of a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Want {
     /// Prepare and wait, because other nodes of the gang are not ready.
@@ -219,7 +220,7 @@ pub enum Want {
 }
 
 /// Data about an array for the environment of its tasks.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArrayFacts {
     /// The number of its tasks.
     pub count: u32,
@@ -232,7 +233,7 @@ pub struct ArrayFacts {
 }
 
 /// All data that a node needs to run its step of an attempt.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LaunchOrder {
     pub id: AttemptId,
     pub cluster: String,

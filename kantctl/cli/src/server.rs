@@ -4,12 +4,13 @@
 mod exchange;
 mod path;
 mod retrying;
+mod stream;
 
 use crate::failure::{Failure, Kind, is_not_executed, is_silent_node};
 use crate::output::screen::note;
-use exchange::{get_bytes, post_bytes, streamed};
+use exchange::{get_bytes, post_bytes};
 use net::http::HeaderMap;
-use net::{Backoff, Body, Bytes, Client, ClientError, Endpoint};
+use net::{Backoff, Bytes, Client, ClientError, Endpoint};
 pub use path::encoded;
 use retrying::Retrying;
 use serde::Serialize;
@@ -73,15 +74,6 @@ impl Server {
     #[must_use]
     pub fn without_retries(&self) -> Self {
         Self { retry: Some(Duration::ZERO), ..self.clone() }
-    }
-
-    /// Requests a stream without end, and returns the answer's body as it arrives.
-    ///
-    /// # Errors
-    /// [`Failure`] when there is no answer within the retry time, or the controller refuses.
-    pub async fn stream(&self, path: &str, patience: Duration) -> Result<Body, Failure> {
-        self.request(Retry::IfUnanswered, patience, async |client| streamed(client, path).await)
-            .await
     }
 
     /// How long to keep retrying: the user's --retry, or `own`.
@@ -211,7 +203,7 @@ impl Server {
         let mut backoff = Backoff::new(BACKOFF_FIRST, BACKOFF_CAP);
         let mut retrying: Option<Retrying<'_>> = None;
         loop {
-            let no_answer = match self.request_once(&send).await {
+            let no_answer = match self.request_once(&send, retry).await {
                 Ok(answer) => {
                     if retrying.is_some_and(|retrying| retrying.is_last()) {
                         note("the controller answers again");
@@ -239,6 +231,7 @@ impl Server {
     async fn request_once<A>(
         &self,
         send: &impl AsyncFn(&Client) -> Result<A, ClientError>,
+        retry: Retry,
     ) -> Result<A, NoAnswer> {
         let (mut unreached, mut failed) = (Vec::new(), None);
         for client in &self.clients {
@@ -247,6 +240,10 @@ impl Server {
                 Err(error) if error.is_unreachable() => unreached.push(error),
                 // A controller that is cut off from the others says so; another may not be.
                 Err(error) if is_not_executed(&error) => failed = failed.or(Some(error)),
+                // A stopped daemon accepts connections.
+                Err(error @ ClientError::TimedOut { .. }) if retry == Retry::IfUnanswered => {
+                    failed = failed.or(Some(error));
+                }
                 Err(error) => return Err(NoAnswer::Failed(error)),
             }
         }

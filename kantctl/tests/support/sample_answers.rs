@@ -69,6 +69,11 @@ fn get(path: &str, line: &str) -> Response {
         ])),
         ("/v1/controllers", _) => json(controllers()),
         ("/v1/watch", _) => happened().into_response(),
+        ("/v1/events", _) => server_sent(happened().lines()),
+        (_, "output/events") => {
+            let part = value!({ "offset": 38, "text": "epoch 1: loss 2.31\n", "ended": false });
+            server_sent([part.to_string().as_str()].into_iter())
+        }
         ("/v1/accounting/jobs", _) => ([("x-kant-jobs", "1")], "job_id\n40\n").into_response(),
         ("/v1/accounting/nodes", _) => ([("x-kant-nodes", "1")], "name\ng-001\n").into_response(),
         ("/v1/tokens", _) => json(value!({ "tokens": [token()], "as_of": NOW })),
@@ -98,6 +103,15 @@ fn post(path: &str, request: &ReceivedRequest) -> Response {
             "key": "42", "starts_now": ["g-002"], "expected_at": null, "reason": null,
             "compared_with": { "expected_at": NOW + Span::from_minutes(60) }, "as_of": NOW
         })),
+        (Some("jobs"), Some("42"), Some("solve")) => json(value!({
+            "key": "42", "answer": "gave_up", "by": "trials", "trials": 1000, "movable": 1,
+            "lines": ["no moves were found in 1000 trials"], "as_of": NOW
+        })),
+        (Some("jobs"), Some("41"), Some("attend")) => json(value!({ "phase": "running" })),
+        (Some("jobs"), Some("41"), Some("tasks")) => {
+            json(value!({ "node": "g-001", "attempt": 1 }))
+        }
+        (Some("jobs"), Some("41"), Some("steps")) => json(value!("done")),
         (Some("jobs"), Some("40"), Some("cancel" | "hold")) => {
             refused_as("already_done", 409, "job 40 has ended: it is FAILED")
         }
@@ -112,7 +126,7 @@ fn post(path: &str, request: &ReceivedRequest) -> Response {
         }
         (Some("jobs"), Some(key), _) => no_job(key),
         (Some("nodes"), Some("g-009"), _) => no_node(),
-        (Some("nodes"), ..) => json(value!({ "jobs": [] })),
+        (Some("nodes"), Some(name), _) => json(value!({ "nodes": [name] })),
         (Some("reservations"), None, _) | (Some("reservations"), _, Some("update")) => {
             json(value!({ "reservations": [booking()], "as_of": NOW }))
         }
@@ -124,13 +138,14 @@ fn post(path: &str, request: &ReceivedRequest) -> Response {
             "changed": ["queue.train.placement: \"ebinpack\" -> \"spread\""],
             "restart": ["listen"], "warnings": ["queue debug has no nodes"]
         })),
-        (Some("controllers"), ..) => json(controllers()),
-        (Some("invitations"), ..) => json(value!({ "invitations": [] })),
-        (Some("cluster-key"), ..) => json(settled_key()),
-        (Some("enrolments"), Some("invite"), _) => json(value!({
+        (Some("controllers"), None, _) | (Some("cluster-key"), Some("offer"), _) => unknown(),
+        (Some("controllers" | "enrolments"), Some("invite"), _) => json(value!({
             "invitation": format!("kant-invitation-{}-{}", "0f".repeat(20), "9d".repeat(16)),
             "until": NOW + Span::from_minutes(60), "address": "ctl1:7600"
         })),
+        (Some("controllers"), ..) => json(controllers()),
+        (Some("invitations"), ..) => json(value!({ "invitations": [] })),
+        (Some("cluster-key"), ..) => json(settled_key()),
         (Some("enrolments"), Some("g-017"), _) => json(enrolments()),
         (Some("enrolments"), ..) => no_node(),
         (Some("tokens"), None, _) => {
@@ -145,6 +160,12 @@ fn post(path: &str, request: &ReceivedRequest) -> Response {
         }
         _ => unknown(),
     }
+}
+
+/// Documents as server-sent events.
+fn server_sent<'a>(documents: impl Iterator<Item = &'a str>) -> Response {
+    let text: String = documents.map(|document| format!("data: {document}\n\n")).collect();
+    ([("content-type", "text/event-stream")], text).into_response()
 }
 
 /// Which waits for hosts.

@@ -188,14 +188,17 @@ pub fn controllers() -> Value {
 }
 
 pub fn happened() -> String {
-    let line = |event: &str, job: Option<&str>, text: &str| {
-        let line = value!({ "at": NOW, "event": event, "job": job, "text": text, "detail": null });
+    let line = |place: u32, event: &str, job: Option<&str>, text: &str| {
+        let line = value!({
+            "sequence": format!("5120-{place}"), "at": NOW, "event": event, "job": job,
+            "text": text, "detail": null
+        });
         format!("{line}\n")
     };
     [
-        line("Watching", None, "from here on"),
-        line("JobRunning", Some("41"), "job 41 runs on g-[001-002]"),
-        line("NodeDrained", None, "node g-003 is drained by root: bad fan"),
+        line(0, "Watching", None, "from here on"),
+        line(1, "JobRunning", Some("41"), "job 41 runs on g-[001-002]"),
+        line(2, "NodeDrained", None, "node g-003 is drained by root: bad fan"),
     ]
     .concat()
 }

@@ -8,8 +8,7 @@ use axum::extract::{Query, State};
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::response::Response;
-use common::time::Time;
-use serde::Deserialize;
+use common::wire::api::ExportQuery;
 use std::sync::Arc;
 use trace::accounting;
 use trace::{write_jobs, write_nodes};
@@ -21,18 +20,11 @@ const LEFT_OUT: HeaderName = HeaderName::from_static("x-kant-left-out");
 
 const CSV: HeaderValue = HeaderValue::from_static("text/csv; charset=utf-8");
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Since {
-    /// Only jobs submitted at this time or later, in milliseconds since 1970.
-    since: Time,
-}
-
 /// GET /v1/accounting/jobs
 pub async fn jobs(
     State(core): State<Arc<Core>>,
     user: net::User,
-    Query(query): Query<Since>,
+    Query(query): Query<ExportQuery>,
 ) -> Result<Response, ApiFailure> {
     let now = core.now();
     slow_query::respond(&core, user.uid, move |state| {

@@ -12,10 +12,10 @@ use common::id::JobKey;
 use common::job::Phase;
 use common::reason::Refusal;
 use common::wire::api::{
-    Changed, CheckpointAnswer, Explanation, JobList, JobQuery, Looked, ResizeRequest,
+    Changed, CheckpointAnswer, Explanation, JobList, JobQuery, Looked, ResizeRequest, Until,
+    WaitQuery,
 };
 use query::view;
-use serde::Deserialize;
 use state::{Actor, Command, Target};
 use std::sync::Arc;
 use std::time::Duration;
@@ -164,30 +164,11 @@ pub async fn resize(
         .await
 }
 
-#[derive(Debug, Deserialize)]
-pub struct WaitQuery {
-    /// At most this long; the server has a limit of its own.
-    #[serde(default)]
-    seconds: u64,
-    #[serde(default)]
-    until: Until,
-}
-
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Until {
-    #[default]
-    Over,
-    /// It runs, or has ended.
-    Started,
-}
-
-impl Until {
-    const fn includes(self, phase: Phase) -> bool {
-        match self {
-            Self::Over => matches!(phase, Phase::Done),
-            Self::Started => !matches!(phase, Phase::Pending | Phase::Starting),
-        }
+/// Whether a job in this phase has reached the end of a wait.
+const fn is_reached(until: Until, phase: Phase) -> bool {
+    match until {
+        Until::Over => matches!(phase, Phase::Done),
+        Until::Started => !matches!(phase, Phase::Pending | Phase::Starting),
     }
 }
 
@@ -222,11 +203,11 @@ fn has_reached(core: &Core, key: JobKey, until: Until) -> Result<bool, Refusal> 
     match key.index {
         Some(_) => {
             let (_, element) = state.element(key).ok_or(unknown)?;
-            Ok(until.includes(element.phase))
+            Ok(is_reached(until, element.phase))
         }
         None => {
             let record = state.job(key.job).ok_or(unknown)?;
-            Ok(record.elements.values().all(|element| until.includes(element.phase)))
+            Ok(record.elements.values().all(|element| is_reached(until, element.phase)))
         }
     }
 }

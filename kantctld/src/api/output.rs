@@ -11,9 +11,9 @@ use common::job::pattern::{PatternFacts, absolute, fill};
 use common::job::{Owner, Phase};
 use common::reason::Refusal;
 use common::time::Span;
+use common::wire::api::OutputQuery;
 use common::wire::node::{OutputStream, ReadOutput};
 use query::view;
-use serde::Deserialize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,15 +25,6 @@ const CHUNK_BYTES_MAX: u32 = 1 << 20;
 const WAIT_SECONDS_MAX: u64 = 30;
 /// How much longer than that a node may take.
 const ANSWER_LIMIT: Duration = Duration::from_secs(15);
-
-/// The part of the output to read.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct OutputQuery {
-    stream: OutputStream,
-    offset: u64,
-    wait_seconds: u64,
-}
 
 /// The location of a job's output.
 struct OutputSource {
@@ -68,9 +59,27 @@ pub async fn read(
     Path(key): Path<String>,
     Query(query): Query<OutputQuery>,
 ) -> Result<Response, ApiFailure> {
-    let key = core.key(&key)?;
-    check_owner(&core, key, &user)?;
-    let source = output_source(&core, key, query.stream)?;
+    let chunk = read_chunk(&core, &user, core.key(&key)?, &query).await?;
+    let ended = if chunk.is_end { "1" } else { "0" };
+    Ok(([(ENDED, ended)], chunk.bytes).into_response())
+}
+
+/// A part of the output.
+pub(super) struct Chunk {
+    pub bytes: Vec<u8>,
+    /// The job has ended, and this is the rest.
+    pub is_end: bool,
+}
+
+/// Reads a part of the output on the job's node.
+pub(super) async fn read_chunk(
+    core: &Core,
+    user: &net::User,
+    key: JobKey,
+    query: &OutputQuery,
+) -> Result<Chunk, ApiFailure> {
+    check_owner(core, key, user)?;
+    let source = output_source(core, key, query.stream)?;
     let wait_seconds = if source.over { 0 } else { query.wait_seconds.min(WAIT_SECONDS_MAX) };
     let question = ReadOutput {
         question: 0,
@@ -92,8 +101,7 @@ pub async fn read(
         let (status, code) = (StatusCode::UNPROCESSABLE_ENTITY, "output_unreadable");
         return Err(ApiFailure::Output { status, code, message });
     }
-    let ended = if source.over && chunk.bytes.is_empty() { "1" } else { "0" };
-    Ok(([(ENDED, ended)], chunk.bytes).into_response())
+    Ok(Chunk { is_end: source.over && chunk.bytes.is_empty(), bytes: chunk.bytes })
 }
 
 fn check_owner(core: &Core, key: JobKey, user: &net::User) -> Result<(), Refusal> {

@@ -19,15 +19,13 @@ use common::reason::{Refusal, ServiceRefusal};
 use common::service::RoleSpec;
 use common::wire::api::{
     DeployAnswer, DeployRequest, RollbackRequest, ScaleRequest, ServiceExplanation, ServiceList,
-    ServiceView,
+    ServiceView, TargetGroup,
 };
 use lead::services::{self, Names, endpoints, service_view};
 use net::http::StatusCode;
 use query::view::Waits;
-use serde::Serialize;
 use state::service::Service;
 use state::{Command, Deployment, Event, ServiceAction};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// GET /v1/services
@@ -260,13 +258,6 @@ async fn act(
         .unwrap_or_else(|_| Json(ServiceList { services: Vec::new(), as_of: core.now() })))
 }
 
-/// One group of targets of Prometheus' HTTP service discovery.
-#[derive(Debug, Serialize)]
-pub struct TargetGroup {
-    targets: Vec<String>,
-    labels: BTreeMap<&'static str, String>,
-}
-
 /// GET /v1/services/{name}/endpoints: the ready replicas, one group for each port of each.
 pub async fn targets(
     State(core): State<Arc<Core>>,
@@ -286,14 +277,17 @@ pub async fn targets(
     let groups = ready.flat_map(|endpoint| {
         endpoint.ports.iter().map(|port| TargetGroup {
             targets: vec![format!("{}:{}", endpoint.host, port.number)],
-            labels: BTreeMap::from([
+            labels: [
                 ("kant_service", name.to_string()),
                 ("kant_role", endpoint.role.to_string()),
                 ("kant_replica", endpoint.ordinal.to_string()),
                 ("kant_revision", endpoint.revision.to_string()),
                 ("kant_port", port.name.to_string()),
                 ("kant_job", endpoint.id.key.to_string()),
-            ]),
+            ]
+            .into_iter()
+            .map(|(label, value)| (label.to_owned(), value))
+            .collect(),
         })
     });
     Ok(Json(groups.collect()))

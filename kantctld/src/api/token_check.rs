@@ -46,6 +46,23 @@ fn check_scope_of(request: &Request, scopes: &token::Scopes) -> Result<(), Refus
     }
 }
 
+/// The token of a stream, which may be revoked while the stream is open.
+pub(super) struct StreamToken(Option<TokenId>);
+
+impl StreamToken {
+    pub(super) fn of(origin: &Origin) -> Self {
+        // It was checked when the stream was requested.
+        Self(origin.token().and_then(|id| id.parse().ok()))
+    }
+
+    /// Whether the stream may go on.
+    pub(super) fn is_valid(&self, core: &Core) -> bool {
+        let Some(id) = &self.0 else { return true };
+        let now = core.now();
+        core.state.read().token_by_id(id).is_some_and(|(_, token)| token.until > now)
+    }
+}
+
 fn check_scope(method: &str, path: &str, scopes: &token::Scopes) -> Result<(), Refusal> {
     // axum answers HEAD by the route of GET.
     let method = if method == "HEAD" { "GET" } else { method };

@@ -5,6 +5,7 @@
 use super::Wanted;
 use common::id::JobKey;
 use common::sync::Mutex;
+use common::wire::api::EventSequence;
 use net::limiter::Permit;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -23,6 +24,7 @@ const READ_BYTES: usize = 64 << 10;
 
 /// A line, and the job and user that it is about.
 pub struct Entry {
+    pub sequence: EventSequence,
     pub job: Option<JobKey>,
     pub user: Option<Arc<str>>,
     pub line: Box<[u8]>,
@@ -38,6 +40,8 @@ struct Reader {
     /// Counts the reader until it is removed.
     _permit: Permit,
     wanted: Arc<Wanted>,
+    /// It got this event and those before it in another way.
+    after: EventSequence,
     /// The position of the next line to check.
     at: u64,
     /// The number of lines that it wants, and of those among them that it got or missed.
@@ -45,6 +49,12 @@ struct Reader {
     done: u64,
     /// Since when it misses lines and has not read.
     behind_since: Option<Instant>,
+}
+
+impl Reader {
+    fn takes(&self, entry: &Entry) -> bool {
+        entry.sequence > self.after && self.wanted.matches(entry.job, entry.user.as_deref())
+    }
 }
 
 #[derive(Default)]
@@ -55,6 +65,8 @@ struct Content {
     first: u64,
     readers: BTreeMap<u64, Reader>,
     last_id: u64,
+    /// The last event of which all readers that want it have the line.
+    published: EventSequence,
 }
 
 /// The lines and their readers.
@@ -71,7 +83,8 @@ pub enum Taken {
     Lines(Vec<u8>),
     /// The number of lines dropped.
     Missed(u64),
-    Nothing,
+    /// The reader has all lines up to this event.
+    Nothing(EventSequence),
     Ended,
 }
 
@@ -94,13 +107,19 @@ impl Ring {
         Self { content, bytes_max, end }
     }
 
-    /// Registers a reader.
-    pub fn open(self: &Arc<Self>, permit: Permit, wanted: Wanted) -> Reading {
+    /// Registers a reader of lines after an event.
+    pub fn open(
+        self: &Arc<Self>,
+        permit: Permit,
+        wanted: Arc<Wanted>,
+        after: EventSequence,
+    ) -> Reading {
         let mut content = self.content.lock();
-        let (at, wanted) = (content.end(), Arc::new(wanted));
+        let at = content.end();
         content.last_id += 1;
         let id = content.last_id;
-        let reader = Reader { _permit: permit, wanted, at, came: 0, done: 0, behind_since: None };
+        let (came, done, behind_since) = (0, 0, None);
+        let reader = Reader { _permit: permit, wanted, after, at, came, done, behind_since };
         content.readers.insert(id, reader);
         Reading { ring: self.clone(), id, end: self.end.subscribe() }
     }
@@ -110,9 +129,11 @@ impl Ring {
         self.content.lock().readers.values().map(|reader| reader.wanted.clone()).collect()
     }
 
-    /// Appends lines and ends readers that have been behind for too long.
-    pub fn add(&self, entries: Vec<Entry>, now: Instant) {
+    /// Appends the lines of all events up to one, and ends readers that have been behind for too
+    /// long.
+    pub fn add(&self, entries: Vec<Entry>, published: EventSequence, now: Instant) {
         let mut content = self.content.lock();
+        content.published = published;
         for entry in entries {
             content.add(entry);
         }
@@ -130,7 +151,7 @@ impl Content {
 
     fn add(&mut self, entry: Entry) {
         for reader in self.readers.values_mut() {
-            reader.came += u64::from(reader.wanted.matches(entry.job, entry.user.as_deref()));
+            reader.came += u64::from(reader.takes(&entry));
         }
         self.bytes += entry.bytes();
         self.entries.push_back(entry);
@@ -156,12 +177,9 @@ impl Content {
     fn take(&mut self, id: u64) -> Taken {
         let Some(reader) = self.readers.get_mut(&id) else { return Taken::Ended };
         reader.behind_since = None;
-        let takes = |reader: &Reader, entry: &Entry| {
-            reader.wanted.matches(entry.job, entry.user.as_deref())
-        };
         if reader.at < self.first {
             reader.at = self.first;
-            let left = self.entries.iter().filter(|entry| takes(reader, entry)).count() as u64;
+            let left = self.entries.iter().filter(|entry| reader.takes(entry)).count() as u64;
             let missed = reader.came - reader.done - left;
             reader.done += missed;
             if missed > 0 {
@@ -175,12 +193,15 @@ impl Content {
                 break;
             }
             reader.at += 1;
-            if takes(reader, entry) {
+            if reader.takes(entry) {
                 reader.done += 1;
                 lines.extend_from_slice(&entry.line);
             }
         }
-        if lines.is_empty() { Taken::Nothing } else { Taken::Lines(lines) }
+        match lines.is_empty() {
+            true => Taken::Nothing(self.published.max(reader.after)),
+            false => Taken::Lines(lines),
+        }
     }
 }
 
@@ -197,83 +218,4 @@ impl Drop for Reading {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::admission_limits::AdmissionLimits;
-    use common::id::JobId;
-
-    fn entry(job: u32, user: &str) -> Entry {
-        let line = format!("{job:0>99}\n").into_bytes().into();
-        Entry { job: Some(JobKey::single(JobId(job))), user: Some(user.into()), line }
-    }
-
-    fn permit(uid: u32) -> Permit {
-        AdmissionLimits::default().watches.take(uid).unwrap()
-    }
-
-    fn of_user(user: &str) -> Wanted {
-        Wanted { users: [user.to_owned()].into(), ..Wanted::default() }
-    }
-
-    #[test]
-    fn slow_readers_share_one_ring_and_learn_how_much_they_missed() {
-        let (ring, now) = (Arc::new(Ring::with_capacity(100 << 10)), Instant::now());
-        let all: Vec<Reading> =
-            (0..40).map(|reader| ring.open(permit(reader / 8), Wanted::default())).collect();
-        let of_bob = ring.open(permit(99), of_user("bob"));
-        for job in 0..100_000 {
-            let user = if job % 1000 == 999 { "bob" } else { "ada" };
-            ring.add(vec![entry(job, user)], now);
-        }
-        let bytes: usize = ring.content.lock().entries.iter().map(Entry::bytes).sum();
-        assert_eq!(bytes, ring.content.lock().bytes);
-        assert!(bytes <= 100 << 10, "{bytes} bytes for 41 readers");
-        let left = ring.content.lock().entries.len() as u64;
-        for reading in &all {
-            assert_eq!(reading.take(), Taken::Missed(100_000 - left));
-            let Taken::Lines(lines) = reading.take() else { panic!("no lines") };
-            assert!(lines.starts_with(format!("{:0>99}", 100_000 - left).as_bytes()));
-        }
-        assert_eq!(of_bob.take(), Taken::Missed(99));
-        assert!(matches!(of_bob.take(), Taken::Lines(_)), "the last line is still there");
-        assert_eq!(of_bob.take(), Taken::Nothing);
-        drop((all, of_bob));
-        ring.add(vec![entry(1, "ada")], now);
-        assert_eq!(ring.content.lock().bytes, 0, "lines without a reader are not kept");
-    }
-
-    #[test]
-    fn a_user_has_at_most_eight_readers() {
-        let (ring, admission) = (Arc::new(Ring::default()), AdmissionLimits::default());
-        let open = |uid| Some(ring.open(admission.watches.take(uid).ok()?, of_user("ada")));
-        let mut of_one: Vec<Reading> = std::iter::from_fn(|| open(1)).collect();
-        assert_eq!(of_one.len(), 8);
-        assert!(open(2).is_some());
-        of_one.pop();
-        of_one.extend(open(1));
-        assert!(of_one.len() == 8 && open(1).is_none());
-        // One that is ended for not reading counts no longer, though its client still holds it.
-        let (now, late) = (Instant::now(), Instant::now() + 2 * BEHIND_MAX);
-        ring.content.lock().readers.values_mut().for_each(|one| one.behind_since = Some(now));
-        ring.add(Vec::new(), late);
-        assert!(open(1).is_some());
-    }
-
-    #[test]
-    fn a_reader_that_misses_lines_and_does_not_read_for_a_minute_is_ended() {
-        let (ring, now) = (Arc::new(Ring::with_capacity(1 << 10)), Instant::now());
-        let open = || ring.open(permit(1), of_user("ada"));
-        let (full, reads) = (open(), open());
-        let add = |job: u32, at: Instant| ring.add(vec![entry(job, "ada")], at);
-        (0..100).for_each(|job| add(job, now));
-        assert!(matches!(reads.take(), Taken::Missed(_)));
-        assert!(matches!(reads.take(), Taken::Lines(_)));
-        add(100, now + BEHIND_MAX / 2);
-        assert!(matches!(reads.take(), Taken::Lines(_)));
-        add(101, now + BEHIND_MAX);
-        assert_eq!(full.take(), Taken::Ended);
-        assert!(matches!(reads.take(), Taken::Lines(_)), "the one that reads stays");
-        add(102, now + 10 * BEHIND_MAX);
-        assert!(matches!(reads.take(), Taken::Lines(_)), "a reader without a backlog stays");
-    }
-}
+mod tests;

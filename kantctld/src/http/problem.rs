@@ -8,24 +8,11 @@ use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use common::wire::api::Problem;
 use net::{ApiError, ErrorBody};
-use serde::Serialize;
 
 /// Longer than any error of ours.
 const ERROR_BYTES_MAX: usize = 64 << 10;
-
-/// An error, with the members of RFC 9457 and two of ours.
-#[derive(Debug, Serialize)]
-struct Problem {
-    /// There is no page about each kind: `code` is the stable name of the kind.
-    r#type: &'static str,
-    title: &'static str,
-    status: u16,
-    detail: String,
-    code: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<String>,
-}
 
 /// Rewrites the errors of the API.
 pub async fn problem_details(request: Request, next: Next) -> Response {
@@ -61,8 +48,8 @@ fn problem(status: StatusCode, body: &[u8]) -> Problem {
         },
     };
     Problem {
-        r#type: "about:blank",
-        title: status.canonical_reason().unwrap_or("error"),
+        r#type: "about:blank".to_owned(),
+        title: status.canonical_reason().unwrap_or("error").to_owned(),
         status: status.as_u16(),
         detail: error.message,
         code: error.code,

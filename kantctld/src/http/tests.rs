@@ -94,6 +94,26 @@ impl Served {
         Answer { status, head: head.to_lowercase(), body: body.to_owned() }
     }
 
+    /// Reads a stream until its text has this.
+    async fn follow(&self, path: &str, headers: &[&str], until: &str) -> (TcpStream, String) {
+        let mut stream = TcpStream::connect(self.http).await.unwrap();
+        let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
+        let request =
+            format!("GET {path} HTTP/1.1\r\nhost: kant\r\nconnection: close\r\n{headers}\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut text = String::new();
+        let reading = async {
+            while !text.contains(until) {
+                let mut part = [0; 4096];
+                let count = stream.read(&mut part).await.unwrap();
+                assert!(count > 0, "the stream ended without {until}: {text}");
+                text += std::str::from_utf8(&part[..count]).unwrap();
+            }
+        };
+        tokio::time::timeout(DEADLINE, reading).await.expect(until);
+        (stream, text)
+    }
+
     async fn get(&self, path: &str, secret: &str) -> Answer {
         self.ask(&format!("GET {path}"), &[&bearer(secret)], "").await
     }
@@ -205,4 +225,68 @@ async fn an_operator_acts_as_one_only_with_the_scope_admin() {
     let admin = served.token(&[Scope::Admin]).await.secret.0;
     let refused = served.post("/v1/nodes/n1/drain", &admin, &request).await;
     assert_eq!((refused.status, &refused.json()["code"]), (404, &json!("unknown_node")));
+}
+
+/// The ids of the events in a stream of server-sent events.
+fn ids(text: &str) -> Vec<&str> {
+    text.lines().filter_map(|line| line.strip_prefix("id: ")).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn server_sent_events_continue_after_the_last_id_and_are_limited_in_number() {
+    let served = Served::start().await;
+    let secret = served.token(&[Scope::JobsRead]).await.secret.0;
+    let bearer = bearer(&secret);
+    let path = "/v1/events?since=0&heartbeat_seconds=1";
+    let (_, first) = served.follow(path, &[&bearer], ": heartbeat\n").await;
+    assert!(first.to_lowercase().contains("content-type: text/event-stream"), "{first}");
+    assert!(first.contains("TokenCreated"), "{first}");
+    let last = (*ids(&first).last().unwrap()).to_owned();
+    served.token(&[Scope::JobsRead]).await;
+    let continued = format!("last-event-id: {last}");
+    let (_, second) = served.follow(path, &[&bearer, &continued], "TokenCreated").await;
+    let watching = ids(&second).first().copied();
+    assert_eq!(watching, Some(last.as_str()), "{second}");
+    assert_eq!(second.matches("TokenCreated").count(), 1, "{second}");
+
+    let bad = served.ask("GET /v1/events", &[&bearer, "last-event-id: x"], "").await;
+    assert_eq!((bad.status, &bad.json()["code"]), (400, &json!("bad_since")));
+    let mut open = Vec::new();
+    loop {
+        // Those of before may still be open on the controller's side.
+        let (stream, text) = served.follow("/v1/events", &[&bearer], "\r\n\r\n").await;
+        if !text.starts_with("HTTP/1.1 200") {
+            let (_, refused) = served.follow("/v1/watch", &[&bearer], "hint").await;
+            assert!(refused.starts_with("HTTP/1.1 429"), "{refused}");
+            assert!(refused.contains("too_many_watchers"), "{refused}");
+            break;
+        }
+        open.push(stream);
+        assert!(open.len() <= 8, "a ninth stream");
+    }
+    assert!(open.len() >= 6, "{}", open.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_ends_when_its_token_is_revoked() {
+    let served = Served::start().await;
+    let TokenAnswer { secret: Secret(secret), token } = served.token(&[Scope::JobsRead]).await;
+    let path = "/v1/events?heartbeat_seconds=1";
+    let (mut stream, _) = served.follow(path, &[&bearer(&secret)], ": heartbeat\n").await;
+    let revoke = format!("/v1/tokens/{}/revoke", token.id);
+    served.local.post::<_, TokenList>(&revoke, &Value::Null).await.unwrap();
+    let mut rest = String::new();
+    let read = stream.read_to_string(&mut rest);
+    tokio::time::timeout(DEADLINE, read).await.expect("the end of the stream").unwrap();
+    assert!(!rest.contains("TokenRevoked"), "{rest}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_description_of_the_api_needs_no_token() {
+    let served = Served::start().await;
+    let document = served.ask("GET /v1/openapi.json", &[], "").await;
+    assert_eq!(document.status, 200);
+    assert!(document.head.contains("content-type: application/json"), "{}", document.head);
+    let here: Value = served.local.get("/v1/openapi.json").await.unwrap();
+    assert_eq!(document.json(), here);
 }

@@ -12,25 +12,27 @@ use tokio::sync::mpsc;
 /// Runs until the log ends.
 pub async fn forward_effects(core: Arc<Core>, mut news: mpsc::UnboundedReceiver<StateNews>) {
     while let Some(news) = news.recv().await {
-        let batch = match news {
-            StateNews::Applied(batch) => batch,
+        let applied = match news {
+            StateNews::Applied(applied) => Arc::new(applied),
             // Its revocations and steps of the cluster key have no events here.
-            StateNews::Restored => {
+            StateNews::Restored(snapshot, at) => {
+                core.event_feed.restart(snapshot, at);
                 end_all_invalid(&core);
                 core.keys.step.notify_one();
                 continue;
             }
         };
-        end_revoked(&core, &batch);
+        let batch = &applied.events[..];
+        end_revoked(&core, batch);
         if batch.iter().any(|event| matches!(event, Event::KeyStepBegun { .. })) {
             core.keys.step.notify_one();
         }
-        core.event_feed.publish(&core.state, core.now(), &batch);
-        core.sessions.wake_nodes(&effect::touched_nodes(&batch));
+        core.event_feed.publish(&core.state, &applied);
+        core.sessions.wake_nodes(&effect::touched_nodes(batch));
         if core.state.read().services().next().is_some() {
             core.services_changed.notify_one();
         }
-        if effect::wakes_scheduler(&batch) {
+        if effect::wakes_scheduler(batch) {
             core.wake.notify_one();
         }
     }

@@ -56,3 +56,4 @@ mod unknown_users;
 mod update;
 mod vouching;
 mod warning;
+mod watch;

@@ -1,6 +1,7 @@
 //! `cargo xtask tidy`: the house rules as a program. Each rule is a file here with one function
 //! from the tree to its findings; `cargo test -p xtask` runs them all. Never changes a source file.
 
+mod api_document;
 mod clippy_border;
 mod config_keys;
 mod consensus;
@@ -56,6 +57,7 @@ const RULES: &[Rule] = &[
     policy_source::check,
     state_texts::check,
     config_keys::check,
+    api_document::check,
     dependencies::check,
     heads::check,
     safety::check,

@@ -16,6 +16,7 @@ const ALLOWED: &[&str] = &[
     "flate2",
     "maud",
     "rmp-serde",
+    "schemars",
     "serde",
     "serde_bytes",
     "serde_json",

@@ -7,6 +7,7 @@ use crate::job::Launch;
 use crate::job::check::COUNT_MAX;
 use crate::time::{Span, SpanError};
 use crate::unit::Tasks;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -65,7 +66,7 @@ pub fn read_queue(text: &str) -> Result<QueueName, ValueError> {
 }
 
 /// A number of tasks, or a range of accepted numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskCount {
     pub most: Tasks,
     /// The smallest accepted number, if it is a range.
@@ -90,7 +91,7 @@ impl FromStr for TaskCount {
 }
 
 /// A number of nodes, or a range of accepted numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeCount {
     pub most: u32,
     /// The smallest accepted number, if it is a range.
@@ -128,7 +129,7 @@ impl fmt::Display for NodeCount {
 }
 
 /// A time limit; `None` for no limit, even if the queue has a default.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TimeLimit(pub Option<Span>);
 
 impl FromStr for TimeLimit {
@@ -153,7 +154,7 @@ pub fn read_launch(text: &str) -> Result<Launch, ValueError> {
 }
 
 /// A list of nodes: `g[001-004],login`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Hosts(pub Vec<NodeName>);
 
 impl FromStr for Hosts {

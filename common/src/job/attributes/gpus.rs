@@ -5,12 +5,13 @@ use crate::gpu::GpuKind;
 use crate::gpu_parts::{GpuParts, PartSize};
 use crate::resource::GpuRequest;
 use crate::unit::{GpuMilli, Gpus};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// A number of GPUs, optionally with kinds: `2`, `h100:2`, `h100|a100:2`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GpuCount {
     /// The accepted kinds in ascending order; empty for any.
     pub kinds: Vec<GpuKind>,
@@ -30,7 +31,7 @@ impl FromStr for GpuCount {
 }
 
 /// A number of GPUs, or shares of GPUs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GpuAmount {
     Whole(Gpus),
@@ -40,7 +41,7 @@ pub enum GpuAmount {
 
 /// The value of `--gpus`: `2`, `h100:2`, `h100|a100:2`, `0.5`, `a100:0.25`, `2x0.5`, `20G`,
 /// `a100:4x20G`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GpusValue {
     /// The accepted kinds in ascending order; empty for any.
     pub kinds: Vec<GpuKind>,
@@ -164,7 +165,7 @@ impl fmt::Display for Gres {
 }
 
 /// Slurm's option for GPUs on each node: `gpu`, `gpu:2`, `gpu:h100:2`, `none`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Gres(pub Option<GpuCount>);
 
 impl FromStr for Gres {

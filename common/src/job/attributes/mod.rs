@@ -22,12 +22,15 @@ pub use row::{Alias, Changeable, Choice, Heading, Removed, Row, SlurmNames, Slur
 pub use table::ROWS;
 pub use value::{FromValue, Kind, Value};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A job attribute, named like its option. The order is that in which changes are applied: a number
 /// of nodes before the number of tasks that goes with it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Attribute {
     JobName,

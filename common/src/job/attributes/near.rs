@@ -1,6 +1,7 @@
 //! Nearness of a job's nodes in the network: kant's `--near`, and Slurm's `--switches`.
 
 use crate::topology::{Level, Nearness};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
@@ -36,7 +37,7 @@ pub fn read_near(text: &str) -> Result<Nearness, NearError> {
 }
 
 /// Slurm's `--switches=1[@TIME]` (man sbatch): one leaf switch, preferred.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Switches {
     /// Whether a maximum waiting time is given, which kant ignores.
     pub timed: bool,

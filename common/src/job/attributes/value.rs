@@ -16,6 +16,7 @@ use crate::job::warning::Warning;
 use crate::time::{Span, Time};
 use crate::topology::Nearness;
 use crate::unit::Bytes;
+use schemars::JsonSchema;
 use serde::de::{DeserializeSeed, Deserializer};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -72,7 +73,7 @@ pub trait FromValue: Sized {
 macro_rules! values {
     ($($variant:ident($type:ty),)*) => {
         /// The value of an attribute. Its kind is known from the attribute, and not written.
-        #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
         #[serde(untagged)]
         pub enum Value {
             $($variant($type),)*

@@ -2,10 +2,11 @@
 //! wrong secret was.
 
 use crate::id::NodeName;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Why an invitation is not created or not accepted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error, JsonSchema)]
 #[serde(tag = "invitation", rename_all = "snake_case")]
 pub enum InvitationRefusal {
     #[error("there is no such invitation, or it has expired")]

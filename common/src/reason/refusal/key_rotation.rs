@@ -1,8 +1,11 @@
 //! Reasons why a step of the replacement of the cluster key is refused.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error, JsonSchema,
+)]
 #[serde(tag = "key_rotation", rename_all = "snake_case")]
 pub enum KeyRotationRefusal {
     #[error("the cluster key is being replaced already")]

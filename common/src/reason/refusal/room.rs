@@ -1,10 +1,11 @@
 //! Refusals of submissions because their owner or the cluster is at a limit.
 
 use crate::unit::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The limit that a submission would exceed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error, JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum NoRoom {
     #[error(

@@ -2,10 +2,11 @@
 
 use crate::id::{JobKey, Revision, RoleName, ServiceName};
 use crate::reason::bad_request::joined;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Why a service is not changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error, JsonSchema)]
 #[serde(tag = "service_refusal", rename_all = "snake_case")]
 pub enum ServiceRefusal {
     #[error("there is no service `{name}`")]

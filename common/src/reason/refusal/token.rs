@@ -1,9 +1,10 @@
 //! Reasons why a token is not created or revoked.
 
 use crate::token::TokenId;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error, JsonSchema)]
 #[serde(tag = "token", rename_all = "snake_case")]
 pub enum TokenRefusal {
     /// Also if it belongs to another user.

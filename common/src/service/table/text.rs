@@ -1,6 +1,7 @@
 //! Texts of a routing table that are checked when they are read.
 
 use crate::hex::hex;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -16,13 +17,15 @@ pub enum TextError {
 }
 
 /// The name of a header field, in lower case.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(try_from = "String", into = "String")]
 pub struct FieldName(String);
 
 /// The SHA-256 hash of an access token: 64 hexadecimal digits in JSON. A table has no tokens, so
 /// that its readers cannot use the service.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct TokenHash([u8; 32]);
 

@@ -3,9 +3,10 @@
 use crate::policy::account::Account;
 use crate::policy::qos::Qos;
 use crate::time::Time;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct AccountList {
     /// In the configuration's order. If empty, a job may name any account.

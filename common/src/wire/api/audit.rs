@@ -1,10 +1,11 @@
 //! The audit log of one controller, as operators read it.
 
 use crate::time::Time;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What to read (GET /v1/audit). Each controller answers from its own file.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct AuditQuery {
     /// Lines from this time on.
@@ -30,7 +31,7 @@ pub struct AuditQuery {
 }
 
 /// The lines that match, the oldest first.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct AuditList {
     /// The file on the controller.
     pub file: String,
@@ -41,7 +42,7 @@ pub struct AuditList {
 }
 
 /// The outcome of a check of the chain of lines.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct AuditCheck {
     pub lines: u64,
     /// Numbers of lines that do not follow from the line before, from 1; at most 100 of them.
@@ -49,7 +50,7 @@ pub struct AuditCheck {
 }
 
 /// One line.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct AuditView {
     /// RFC 3339, in UTC.

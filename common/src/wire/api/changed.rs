@@ -2,10 +2,11 @@
 
 use crate::id::{JobKey, NodeName};
 use crate::time::Time;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The effect of a command on jobs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Changed {
     /// The changed jobs and array tasks.
     #[serde(default)]
@@ -13,13 +14,13 @@ pub struct Changed {
 }
 
 /// The effect of a command on nodes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangedNodes {
     pub nodes: Vec<NodeName>,
 }
 
 /// Answer to POST /v1/jobs/{key}/checkpoint.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckpointAnswer {
     /// The job, all components of a het job, or the running tasks of an array.
     pub jobs: Vec<JobKey>,

@@ -3,10 +3,11 @@
 use super::Secret;
 use crate::id::{ControllerId, NodeName, Uid};
 use crate::time::Time;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The steps of a replacement, in order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RotationStep {
     /// All hosts trust both authorities; the old one issues certificates.
@@ -16,7 +17,7 @@ pub enum RotationStep {
 }
 
 /// The cluster key, by its authority, and the hosts that do not follow its present step yet.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClusterKeyView {
     /// Counts the steps of all replacements.
     pub generation: u32,
@@ -31,7 +32,7 @@ pub struct ClusterKeyView {
 }
 
 /// A replacement in progress.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RotationView {
     pub step: RotationStep,
     /// The fingerprint of the new authority.
@@ -43,13 +44,13 @@ pub struct RotationView {
 
 /// The new key, for a controller that does not have it. It is sent and never asked for: only the
 /// controllers that the log names get it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KeyOffer {
     pub key: Secret,
 }
 
 /// The step that a controller follows, or that an operator saw.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KeyGeneration {
     pub generation: u32,
 }

@@ -4,10 +4,11 @@ use super::enrolment::Secret;
 use crate::id::{ClusterId, ControllerId, LogIndex};
 use crate::rules_level::RulesLevels;
 use crate::time::{Span, Time};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The controllers' states as one of them sees them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ControllerList {
     pub cluster: ClusterId,
     pub answering: ControllerId,
@@ -25,7 +26,7 @@ pub struct ControllerList {
     pub moving: Vec<ControllerId>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ControllerView {
     /// Ids are never reused.
     pub id: ControllerId,
@@ -44,7 +45,7 @@ pub struct ControllerView {
     pub gets_snapshot: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ControllerRole {
     /// It decides, with a majority.
@@ -57,7 +58,7 @@ pub enum ControllerRole {
 }
 
 /// A request to become one of the controllers.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JoinRequest {
     /// The newest version of the protocol between controllers that the sender speaks.
     pub protocol: u32,
@@ -86,7 +87,7 @@ pub struct JoinRequest {
 }
 
 /// The sender is now a controller.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JoinAnswer {
     pub cluster: ClusterId,
     pub id: ControllerId,
@@ -97,14 +98,14 @@ pub struct JoinAnswer {
 }
 
 /// A request for an invitation for one more controller.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InviteRequest {
     /// The validity period.
     pub lasts: Span,
 }
 
 /// An invitation, shown only once.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InviteAnswer {
     /// The secret, for `kantctld join` or `kantd join`.
     pub invitation: Secret,

@@ -3,11 +3,12 @@
 use crate::id::{NodeName, Uid};
 use crate::serde_skip::is_default;
 use crate::time::{Span, Time};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A text that is in no log and no debug output.
-#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Secret(pub String);
 
@@ -18,7 +19,7 @@ impl fmt::Debug for Secret {
 }
 
 /// A request for an invitation for nodes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeInviteRequest {
     /// The validity period.
     pub lasts: Span,
@@ -28,7 +29,7 @@ pub struct NodeInviteRequest {
 }
 
 /// A node's request for its first certificate.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EnrolRequest {
     /// The secret of the invitation.
     pub secret: Secret,
@@ -38,14 +39,14 @@ pub struct EnrolRequest {
 }
 
 /// A node's request for its next certificate.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RenewRequest {
     /// The new public key, as in [`EnrolRequest`].
     pub key: String,
 }
 
 /// A certificate for a node.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IssuedCertificate {
     pub name: NodeName,
     pub enrolment: u32,
@@ -60,13 +61,13 @@ pub struct IssuedCertificate {
 }
 
 /// The invitations that may still be used.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InvitationList {
     pub invitations: Vec<InvitationView>,
 }
 
 /// An open invitation, without its secret.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InvitationView {
     pub id: String,
     /// The operator who made it.
@@ -80,13 +81,13 @@ pub struct InvitationView {
 }
 
 /// The enrolled nodes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EnrolmentList {
     pub enrolments: Vec<EnrolmentView>,
 }
 
 /// The enrolment of one node.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EnrolmentView {
     pub name: NodeName,
     /// Counts the enrolments of this name.

@@ -6,10 +6,11 @@ use crate::id::{NodeName, Uid};
 use crate::job::StepRecord;
 use crate::time::Time;
 use crate::unit::{Cpus, Gpus};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One run of a job or array task, or a job that ended while it waited.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HistoryRun {
     /// The job at the end of the run, without its timeline and the parts that lists omit. The state
     /// of a run whose user requested a requeue is REQUEUED.
@@ -33,7 +34,7 @@ pub struct HistoryRun {
 }
 
 /// A selection of runs. Every list is names separated by commas; an empty list selects all.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct HistoryQuery {
     /// Jobs and array tasks: 42,43_7.
@@ -60,7 +61,7 @@ pub struct HistoryQuery {
 }
 
 /// Runs, latest end first.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct HistoryList {
     /// One page.
@@ -72,7 +73,7 @@ pub struct HistoryList {
 }
 
 /// The sums of a report.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ReportQuery {
     /// The grouping, separated by commas: user, account, queue, qos, state, gpus, cpus, nodes.
@@ -88,7 +89,9 @@ pub struct ReportQuery {
 }
 
 /// The usage of a group of runs within the period. Fields of the grouping are set.
-#[derive(Debug, Clone, PartialEq, Eq, Default, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, Default, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(default)]
 pub struct ReportRow {
     pub user: Option<String>,
@@ -114,7 +117,7 @@ pub struct ReportRow {
 }
 
 /// The states of a node over the period.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeUse {
     pub name: NodeName,
     /// The last known number.
@@ -130,14 +133,14 @@ pub struct NodeUse {
 }
 
 /// A part of the period, multiplied by the node's resources at the time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct NodeStretch {
     pub gpu_milliseconds: u64,
     pub cpu_milliseconds: u64,
 }
 
 /// The usage, and the capacity.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ReportView {
     pub since: Time,
     /// The end of the period: as requested, but not later than now.

@@ -5,10 +5,11 @@ use crate::node::NodeStatus;
 use crate::serde_skip::is_default;
 use crate::time::Time;
 use crate::unit::Cpus;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// GET /v1/map
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ClusterMap {
     pub as_of: Time,
     /// By name; nodes without a known leaf last.
@@ -18,7 +19,7 @@ pub struct ClusterMap {
 }
 
 /// The nodes below one leaf switch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MapGroup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leaf: Option<SwitchName>,
@@ -28,7 +29,7 @@ pub struct MapGroup {
     pub nodes: Vec<MapNode>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MapNode {
     pub name: NodeName,
     pub status: NodeStatus,
@@ -44,7 +45,7 @@ pub struct MapNode {
     pub others: Vec<u32>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MapJob {
     pub key: JobKey,
     pub name: String,

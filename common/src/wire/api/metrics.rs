@@ -5,11 +5,12 @@
 use crate::gpu::GpuKind;
 use crate::time::Time;
 use crate::unit::{GpuMilli, Gpus, Nodes};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The utilization of the cluster (GET /v1/metrics). Fractions lie between 0 and 1. GPU counts
 /// include healthy GPUs of nodes that are not down.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct MetricsView {
     /// The controller's time of the answer.
@@ -51,7 +52,7 @@ pub struct MetricsView {
     pub spans: Vec<SpanBucket>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KindUse {
     pub kind: GpuKind,
     pub gpus: Gpus,
@@ -61,7 +62,7 @@ pub struct KindUse {
 
 /// The waits of jobs of similar size, from submission or, if later, begin time to the first start.
 /// Quantiles in seconds; `None` if no such job has started.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct WaitBucket {
     /// GPUs of the whole job: "0", "<1", "1", "2-7", "8", "9-63", "64-255", "256-1023", ">=1024".
@@ -76,7 +77,7 @@ pub struct WaitBucket {
 }
 
 /// The distances within jobs of similar size: JTTED. Only for jobs of more than one GPU.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SpanBucket {
     /// As in [`WaitBucket`].

@@ -3,10 +3,11 @@
 use crate::id::{JobKey, QueueName};
 use crate::policy::Order;
 use crate::time::Time;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One part of a multifactor priority: `points = weight * value`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FactorView {
     /// "age", "size", "queue", "qos", "fair-share"; "nice" has the weight -1.
     pub name: String,
@@ -16,7 +17,7 @@ pub struct FactorView {
     pub points: i64,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PriorityView {
     pub key: JobKey,
     pub user: String,
@@ -32,7 +33,7 @@ pub struct PriorityView {
 }
 
 /// The priorities of waiting jobs (GET /v1/priority?job=KEY,KEY).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PriorityList {
     /// In the order in which they are considered.
     pub jobs: Vec<PriorityView>,
@@ -42,7 +43,7 @@ pub struct PriorityList {
 
 /// A selection of waiting jobs, separated by commas; an array's id selects its waiting tasks;
 /// empty: all waiting jobs.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PriorityQuery {
     /// `42,43_7`.

@@ -5,10 +5,11 @@ use crate::id::QueueName;
 use crate::policy::queue::Queue;
 use crate::serde_skip::is_default;
 use crate::unit::{Bytes, Cpus, GpuMilli};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct QueueList {
     /// By priority, highest first.
     pub queues: Vec<Queue>,
@@ -18,7 +19,7 @@ pub struct QueueList {
 }
 
 /// The resources of the jobs of a queue and of all queues below it.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct QueueHeld {
     /// It is no longer configured, takes no new jobs, and is kept until its jobs end.

@@ -1,9 +1,10 @@
 //! The effect of a reload of the controller's configuration.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The configuration was read again and is in force.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReloadAnswer {
     pub file: String,
     /// The controller, as in `controller 1 (a), which leads`; `None` for a single controller.

@@ -4,10 +4,11 @@ use crate::gpu::GpuKind;
 use crate::id::{AccountName, JobKey, NodeName, ReservationName};
 use crate::time::Time;
 use crate::unit::{Gpus, Nodes};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Reserves nodes (POST /v1/reservations; man scontrol, RESERVATIONS). Operators only.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReservationRequest {
     /// Must not be the name of a current or future reservation.
     pub name: ReservationName,
@@ -45,7 +46,7 @@ pub struct ReservationRequest {
 }
 
 /// Changes a reservation (POST /v1/reservations/{name}/update); absent fields stay.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ReservationPatch {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,7 +69,7 @@ pub struct ReservationPatch {
     pub comment: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReservationView {
     pub name: ReservationName,
     pub nodes: Vec<NodeName>,
@@ -94,7 +95,7 @@ pub struct ReservationView {
 }
 
 /// Reservations (GET /v1/reservations), and the answer to a request: the new reservation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReservationList {
     /// By begin, then by name; without those that have ended.
     pub reservations: Vec<ReservationView>,

@@ -5,10 +5,11 @@ use crate::id::{JobKey, NodeName, Ordinal, Revision, RoleName, ServiceName};
 use crate::job::{Phase, PortGrant, ReplicaHealth};
 use crate::service::{Bounds, ServiceEvent, ServiceSpec, SpecError};
 use crate::time::Time;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Deploys a service (POST /v1/services): a new one, or a new revision of an existing one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeployRequest {
     pub name: ServiceName,
     pub spec: ServiceSpec,
@@ -23,7 +24,7 @@ pub struct DeployRequest {
 }
 
 /// Answers a [`DeployRequest`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeployAnswer {
     pub name: ServiceName,
     /// The revision that was deployed, or would be.
@@ -34,7 +35,7 @@ pub struct DeployAnswer {
 }
 
 /// Scales a role (POST /v1/services/{name}/scale).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ScaleRequest {
     /// `None`: the only role.
     #[serde(default)]
@@ -43,7 +44,7 @@ pub struct ScaleRequest {
 }
 
 /// Returns to an earlier revision (POST /v1/services/{name}/rollback).
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct RollbackRequest {
     /// `None`: the last healthy one before the current one.
     #[serde(default)]
@@ -51,14 +52,14 @@ pub struct RollbackRequest {
 }
 
 /// GET /v1/services, GET /v1/services/{name}, and the answer to every change of one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServiceList {
     pub services: Vec<ServiceView>,
     pub as_of: Time,
 }
 
 /// The state of a service as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ServiceState {
     /// As wanted.
@@ -89,7 +90,7 @@ impl ServiceState {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServiceView {
     pub name: ServiceName,
     pub user: String,
@@ -108,7 +109,7 @@ pub struct ServiceView {
     pub events: Vec<ServiceEventView>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoleView {
     pub name: RoleName,
     pub bounds: Bounds,
@@ -120,7 +121,7 @@ pub struct RoleView {
     pub replicas: Vec<ReplicaView>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReplicaView {
     pub ordinal: Ordinal,
     pub revision: Revision,
@@ -145,7 +146,7 @@ impl ReplicaView {
 }
 
 /// An event with its sentence.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServiceEventView {
     #[serde(flatten)]
     pub event: ServiceEvent,
@@ -156,7 +157,7 @@ pub struct ServiceEventView {
 }
 
 /// Why a service has the replicas that it has (GET /v1/services/{name}/explain).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServiceExplanation {
     pub name: ServiceName,
     pub state: ServiceState,
@@ -164,7 +165,7 @@ pub struct ServiceExplanation {
     pub roles: Vec<RoleExplanation>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RoleExplanation {
     pub name: RoleName,
     pub bounds: Bounds,

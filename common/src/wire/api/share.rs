@@ -4,10 +4,11 @@ use crate::gpu::GpuKind;
 use crate::id::QueueName;
 use crate::reason::What;
 use crate::time::Time;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The source of a borrowed amount.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Lender {
     /// A queue that does not use its entitlement; `None`: the surplus, to which no queue is
     /// entitled.
@@ -18,7 +19,7 @@ pub struct Lender {
 
 /// One resource of a queue, with all queues below it. Amounts are thousandths of GPUs, thousandths
 /// of CPUs, or bytes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ShareOf {
     /// GPUs, CPUs or memory.
     pub what: What,
@@ -50,7 +51,7 @@ pub struct ShareOf {
     pub used_ppm: Option<u64>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ShareView {
     pub queue: QueueName,
     /// The number of its ancestors.
@@ -64,7 +65,7 @@ pub struct ShareView {
 }
 
 /// All queues, each after its parent (GET /v1/share).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ShareList {
     /// Is fair sharing enabled (`fair_sharing`)?
     pub fair_sharing: bool,

@@ -2,10 +2,11 @@
 
 use crate::id::{JobKey, NodeName};
 use crate::time::Time;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A request to search for moves (POST /v1/jobs/{key}/solve).
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SolveRequest {
     /// The maximum number of placements tried; `None`: the default.
@@ -13,7 +14,7 @@ pub struct SolveRequest {
 }
 
 /// The result of a search for moves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SolveAnswer {
     /// These moves make room; empty if there is room without any.
@@ -24,7 +25,7 @@ pub enum SolveAnswer {
     GaveUp,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MoveView {
     pub key: JobKey,
     pub name: String,
@@ -36,7 +37,7 @@ pub struct MoveView {
     pub lost_gpu_minutes: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SolveView {
     /// The job or, of an array, its first waiting task.
     pub key: JobKey,

@@ -1,9 +1,10 @@
 //! The status of one controller.
 
 use crate::id::ControllerId;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Status {
     pub cluster: String,
     pub version: String,

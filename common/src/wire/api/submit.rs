@@ -3,10 +3,11 @@
 
 use crate::id::{JobId, RequestKey};
 use crate::job::Ask;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SubmitRequest {
     /// Makes a retry safe: the same key gives the same job.
     pub request_key: RequestKey,
@@ -16,7 +17,7 @@ pub struct SubmitRequest {
 }
 
 /// Submits a het job, accepted or refused as a whole (POST /v1/jobs/set).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SetRequest {
     /// As [`SubmitRequest::request_key`].
     pub request_key: RequestKey,
@@ -27,7 +28,7 @@ pub struct SetRequest {
 }
 
 /// The job is accepted and durable.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SubmitAnswer {
     pub job: JobId,
     /// The number of tasks of an array.
@@ -44,7 +45,7 @@ pub const BATCH_JOBS_MAX: usize = 10_000;
 /// job that refers to it, since the log writes it for each.
 pub const BATCH_BYTES_MAX: usize = 64 << 20;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BatchRequest {
     /// Makes a retry safe, as [`SubmitRequest::request_key`] does; at most 56 characters. The key
     /// of the job at position N has `.N` appended.
@@ -55,7 +56,7 @@ pub struct BatchRequest {
     pub jobs: Vec<BatchJob>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BatchJob {
     pub ask: Ask,
     /// The index of its script in [`BatchRequest::scripts`].
@@ -67,12 +68,12 @@ pub struct BatchJob {
 }
 
 /// The outcome of each job, in order.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BatchAnswer {
     pub jobs: Vec<BatchOutcome>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BatchOutcome {
     Accepted(SubmitAnswer),

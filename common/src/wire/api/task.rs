@@ -5,6 +5,7 @@ use crate::id::{Attempt, NodeName, TaskNumber};
 use crate::job::{ExitStatus, Phase, SignalNumber};
 use crate::serde_skip::is_default;
 use crate::wire::node::{Manner, Reached, StepView};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ pub const STDOUT_BYTES: &str = "x-kant-stdout-bytes";
 pub const TASK_STATE: &str = "x-kant-task";
 
 /// A request to start a program in a running job.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LaunchRequest {
     /// A random number that makes a retry safe: it starts nothing again.
     pub task: TaskNumber,
@@ -34,14 +35,14 @@ pub struct LaunchRequest {
     pub manner: Manner,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LaunchAnswer {
     pub node: NodeName,
     pub attempt: Attempt,
 }
 
 /// A program, and offsets into its output.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskQuery {
     pub node: NodeName,
     pub attempt: Attempt,
@@ -60,7 +61,7 @@ pub struct TaskQuery {
 }
 
 /// A program, and the position of the input in the body.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FeedQuery {
     pub node: NodeName,
     pub attempt: Attempt,
@@ -69,26 +70,26 @@ pub struct FeedQuery {
 }
 
 /// The programs of an interactive job have ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FinishRequest {
     /// Their combined exit.
     pub exit: ExitStatus,
 }
 
 /// The steps of a running job: the running ones, and the latest of the ended ones.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepList {
     pub steps: Vec<StepView>,
 }
 
 /// The answer to the renewal of a job's lease.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AttendAnswer {
     pub phase: Phase,
 }
 
 /// A request to signal a program and its process group.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SignalRequest {
     /// The node and attempt of the program.
     #[serde(flatten)]
@@ -97,7 +98,7 @@ pub struct SignalRequest {
 }
 
 /// A request to signal a running job, or all running tasks of an array.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JobSignalRequest {
     pub signal: SignalNumber,
     /// [`Reached::Steps`] of a job without steps is [`Reached::Work`].

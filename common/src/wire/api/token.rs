@@ -5,10 +5,11 @@ use crate::id::{NodeName, Uid};
 use crate::serde_skip::is_default;
 use crate::time::{Span, Time};
 use crate::token::{Scopes, TokenId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A request for a token of the user who makes it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenRequest {
     /// For the user's own list; may be empty.
     #[serde(default)]
@@ -18,14 +19,14 @@ pub struct TokenRequest {
 }
 
 /// A new token.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenAnswer {
     pub secret: Secret,
     pub token: TokenView,
 }
 
 /// A token without its secret.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenView {
     pub id: TokenId,
     #[serde(default)]
@@ -42,7 +43,7 @@ pub struct TokenView {
     pub last_use: Option<Time>,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenQuery {
     /// Those of all users; for operators.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -50,7 +51,7 @@ pub struct TokenQuery {
 }
 
 /// Valid tokens, the oldest first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenList {
     pub as_of: Time,
     pub tokens: Vec<TokenView>,

@@ -2,10 +2,11 @@
 
 use crate::id::{ControllerId, NodeName};
 use crate::rules_level::{RulesLevel, RulesLevels};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The releases in a cluster, as the leader knows them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UpgradeView {
     /// The rules level in force.
     pub level: RulesLevel,
@@ -21,7 +22,7 @@ pub struct UpgradeView {
 }
 
 /// One controller.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ControllerRelease {
     pub id: ControllerId,
     pub name: String,
@@ -38,7 +39,7 @@ pub struct ControllerRelease {
 }
 
 /// The nodes with one release.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeRelease {
     /// As kantd reported it when it last connected.
     pub release: String,
@@ -46,7 +47,7 @@ pub struct NodeRelease {
 }
 
 /// The next step of an upgrade.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub enum UpgradeStep {
     /// Do not stop a controller: another one is down or lacks entries.

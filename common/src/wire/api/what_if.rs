@@ -5,24 +5,25 @@ use crate::id::{JobId, JobKey, NodeName, QueueName};
 use crate::job::Patch;
 use crate::time::Time;
 use crate::unit::Cpus;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A request for a forecast with a change (POST /v1/jobs/{key}/what-if).
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct WhatIfRequest {
     pub patch: Patch,
 }
 
 /// Changes the request of a waiting job (POST /v1/jobs/{key}/update).
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct UpdateRequest {
     pub patch: Patch,
 }
 
 /// The forecast start of a request.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct StartOutlook {
     /// The nodes, if it would start now.
@@ -38,7 +39,7 @@ pub struct StartOutlook {
     pub reason: Option<ReasonView>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WhatIfView {
     /// The job or, of an array, its first waiting task.
     pub key: JobKey,
@@ -50,7 +51,7 @@ pub struct WhatIfView {
 }
 
 /// The forecast for a submission (POST /v1/jobs/trial), which is not kept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialView {
     /// The id that it would have at present.
     pub job: JobId,

@@ -6,10 +6,11 @@
 
 use crate::id::TaskNumber;
 use crate::job::{ExitStatus, SignalNumber};
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The state of a step's streams, reported by the client that runs it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepStreams {
     /// It assumes that a client is attached, and sends the tasks' output.
     pub listened: bool,
@@ -18,7 +19,7 @@ pub struct StepStreams {
 }
 
 /// Whether a step accepts input from attached clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StepInput {
     /// It is forwarded.
@@ -30,7 +31,7 @@ pub enum StepInput {
 }
 
 /// Output of a step's tasks: whole frames, as the launcher of the tasks writes them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepPiece {
     /// Its offset in the step's whole output.
     pub from: u64,
@@ -46,7 +47,7 @@ impl StepPiece {
 }
 
 /// Input for a step's tasks.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepSpeech {
     /// The sender, chosen at random.
     pub speaker: TaskNumber,
@@ -59,7 +60,7 @@ pub struct StepSpeech {
 }
 
 /// The messages for the client that holds a step.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct StepHeard {
     /// Signals since the last answer.
     pub signals: Vec<SignalNumber>,
@@ -69,7 +70,7 @@ pub struct StepHeard {
 }
 
 /// The messages for an attached client.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct StepSaid {
     /// In ascending order, possibly with gaps.
     pub pieces: Vec<StepPiece>,
@@ -80,8 +81,8 @@ pub struct StepSaid {
 }
 
 /// Bytes, mostly text, in JSON: each byte is the character with its number.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Octets(pub Vec<u8>);
+#[derive(Debug, Clone, PartialEq, Eq, Default, JsonSchema)]
+pub struct Octets(#[schemars(with = "String")] pub Vec<u8>);
 
 impl Serialize for Octets {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {

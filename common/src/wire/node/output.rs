@@ -3,10 +3,11 @@
 use crate::id::AttemptId;
 use crate::job::Owner;
 use crate::time::Span;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One of a job's two output files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OutputStream {
     #[default]
@@ -15,7 +16,7 @@ pub enum OutputStream {
 }
 
 /// Requests a piece of a job's output.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReadOutput {
     /// Repeated in the answer.
     pub question: u64,
@@ -31,11 +32,12 @@ pub struct ReadOutput {
     pub wait: Span,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OutputChunk {
     pub question: u64,
     /// The bytes from the requested offset on; empty if there are none.
     #[serde(with = "serde_bytes")]
+    #[schemars(with = "Vec<u8>")]
     pub bytes: Vec<u8>,
     pub error: Option<String>,
 }

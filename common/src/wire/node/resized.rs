@@ -2,10 +2,11 @@
 
 use crate::job::ResizeSignal;
 use crate::resource::Allocation;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A job's resources after a change of size.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Resized {
     /// The number of changes so far; a higher one supersedes it.
     pub number: u32,

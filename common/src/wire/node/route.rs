@@ -3,10 +3,11 @@
 
 use crate::id::ServiceName;
 use crate::service::table::{EndpointState, FieldName, Hold, TokenHash};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One service.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RouteOrder {
     pub service: ServiceName,
     /// The port on which the router accepts requests.
@@ -21,7 +22,7 @@ pub struct RouteOrder {
 }
 
 /// One replica.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EndpointOrder {
     /// `role/ordinal.attempt`.
     pub id: String,

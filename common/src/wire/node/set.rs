@@ -2,9 +2,10 @@
 
 use crate::id::{JobId, QueueName};
 use crate::resource::Allocation;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SetFacts {
     /// The position of this component, from 0.
     pub offset: u32,
@@ -12,7 +13,7 @@ pub struct SetFacts {
     pub components: Vec<SetComponent>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SetComponent {
     pub job: JobId,
     pub queue: QueueName,

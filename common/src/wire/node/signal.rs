@@ -3,10 +3,11 @@
 
 use crate::id::AttemptId;
 use crate::job::SignalNumber;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The processes of a job that receive a signal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reached {
     /// The programs that were started in it: its steps.
@@ -21,7 +22,7 @@ pub enum Reached {
     All,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SignalJob {
     /// Repeated in the answer.
     pub question: u64,
@@ -31,7 +32,7 @@ pub struct SignalJob {
 }
 
 /// The result of a signal.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum JobSignal {
     Sent,
@@ -42,7 +43,7 @@ pub enum JobSignal {
 }
 
 /// Answers [`SignalJob`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SignalNews {
     pub question: u64,
     pub signal: JobSignal,

@@ -6,10 +6,11 @@ use crate::cpuset::CpuSet;
 use crate::id::{AttemptId, NodeName, TaskNumber};
 use crate::job::{ExitStatus, SignalNumber};
 use crate::time::{Span, Time};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A request to the first node of a job about its steps.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AskSteps {
     /// Repeated in the answer.
     pub question: u64,
@@ -18,7 +19,7 @@ pub struct AskSteps {
 }
 
 /// A request about steps.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StepWish {
     /// Opens a step: assigns a number and a part of the job.
@@ -61,7 +62,7 @@ pub enum StepWish {
 }
 
 /// The GPUs of a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StepGpus {
     /// All of the job's GPUs.
@@ -73,7 +74,7 @@ pub enum StepGpus {
 }
 
 /// A request for a step.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepAsk {
     /// A random number that makes a retry safe: it names the same step.
     pub nonce: TaskNumber,
@@ -93,7 +94,7 @@ pub struct StepAsk {
 }
 
 /// A step's part of one node.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepShare {
     pub node: NodeName,
     /// The number of its tasks.
@@ -105,7 +106,7 @@ pub struct StepShare {
 }
 
 /// A step, for lists.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepView {
     pub number: u32,
     pub name: String,
@@ -120,14 +121,14 @@ pub struct StepView {
 }
 
 /// Answers [`AskSteps`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepNews {
     pub question: u64,
     pub answer: StepAnswer,
 }
 
 /// The answer of a job's first node about its steps.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StepAnswer {
     Opened(StepView),

@@ -6,11 +6,12 @@ use crate::id::{AttemptId, TaskNumber};
 use crate::job::{ExitStatus, SignalNumber};
 use crate::serde_skip::is_default;
 use crate::time::Span;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Starts a program in the job's step on this node, with its user, limits, GPUs and directories.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StartTask {
     /// Repeated in the answer.
     pub question: u64,
@@ -29,7 +30,7 @@ pub struct StartTask {
 }
 
 /// The options of a program in a job.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Manner {
     /// The program is the node's own kantctl, whatever path is given.
@@ -43,7 +44,7 @@ pub struct Manner {
 }
 
 /// The step of a program.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepMark {
     pub number: u32,
     /// Usually the program's name.
@@ -55,7 +56,7 @@ pub struct StepMark {
 }
 
 /// Appends to a program's input.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FeedTask {
     /// Repeated in the answer.
     pub question: u64,
@@ -64,11 +65,12 @@ pub struct FeedTask {
     /// The offset in the whole input; a repeated piece has no effect.
     pub from: u64,
     #[serde(with = "serde_bytes")]
+    #[schemars(with = "Vec<u8>")]
     pub bytes: Vec<u8>,
 }
 
 /// Requests the state of such a program, and the next pieces of its output.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchTask {
     /// Repeated in the answer.
     pub question: u64,
@@ -86,7 +88,7 @@ pub struct WatchTask {
 }
 
 /// Signals such a program and its process group.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SignalTask {
     /// Repeated in the answer.
     pub question: u64,
@@ -96,15 +98,17 @@ pub struct SignalTask {
 }
 
 /// Answers each of these requests.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskNews {
     pub question: u64,
     pub state: TaskState,
     /// The next piece of standard output, of bounded size; empty if there is none.
     #[serde(with = "serde_bytes")]
+    #[schemars(with = "Vec<u8>")]
     pub stdout: Vec<u8>,
     /// The same for standard error.
     #[serde(with = "serde_bytes")]
+    #[schemars(with = "Vec<u8>")]
     pub stderr: Vec<u8>,
 }
 
@@ -117,7 +121,7 @@ impl TaskNews {
 }
 
 /// The state of a program that was started in a job.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskState {
     Running,

@@ -57,14 +57,24 @@ use crate::command::{Command, Stamped};
 use crate::dependents;
 use crate::event::Event;
 use crate::state::State;
+use common::reason::Refusal;
 
 /// Carries out a command at the later of its stamp and the last command's. The same state and
 /// command give the same state and events, on every replica and in every replay.
 pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
     state.now = state.now.max(stamped.at);
     let mut events = Vec::new();
-    let out = &mut events;
-    let result = match &stamped.command {
+    let result = carry_out(state, &mut events, &stamped.command);
+    dependents::resolve(state, &mut events);
+    if let Err(refusal) = result {
+        events.push(Event::CommandRefused(refusal));
+    }
+    events
+}
+
+/// Calls the function of the command.
+fn carry_out(state: &mut State, out: &mut Vec<Event>, command: &Command) -> Result<(), Refusal> {
+    match command {
         Command::Configure(settings) => configure::apply(state, out, settings),
         submitted @ (Command::SubmitJob { .. } | Command::SubmitSet { .. }) => {
             submit_set::submission(submitted).and_then(|asked| submit_job::apply(state, out, asked))
@@ -127,10 +137,5 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
         Command::StartOverdue { id } => start_overdue::apply(state, out, *id),
         Command::ForgetDone => forget_done::apply(state, out),
         Command::EndHopeless => end_hopeless::apply(state, out),
-    };
-    dependents::resolve(state, &mut events);
-    if let Err(refusal) = result {
-        events.push(Event::CommandRefused(refusal));
     }
-    events
 }
