@@ -143,7 +143,7 @@ fn a_job_that_waits_again_is_not_forgotten_before_its_time_has_passed_again() {
     let cancel = house.cancel(again);
     quietly(&mut house, cancel);
     house.wait(59 * 60);
-    assert_eq!(forgotten(&quietly(&mut house, Command::ForgetDone)), []);
+    assert_eq!(forgotten(&quietly(&mut house, Command::ForgetDone)), [0_u32; 0]);
     house.wait(60);
     let events = quietly(&mut house, Command::ForgetDone);
     assert_eq!(forgotten(&events), [large.0], "whole, however many tasks it has");
