@@ -4,16 +4,23 @@
 use super::finding::Finding;
 use crate::generate::openapi;
 use crate::tree::Tree;
+use std::sync::LazyLock;
 
 const WHY: &str = "programs read it to learn what the API takes and answers";
+
+/// Made once, since tests check many trees.
+static CURRENT: LazyLock<Result<String, String>> = LazyLock::new(|| {
+    let page = openapi::page().map_err(|error| error.to_string())?;
+    Ok(page.text)
+});
 
 pub fn check(tree: &Tree) -> Vec<Finding> {
     // Trees of tests of other rules have no such file.
     let Some(file) = tree.file(openapi::PATH) else { return Vec::new() };
-    let (what, mend) = match openapi::page() {
-        Ok(page) if page.text == file.text => return Vec::new(),
-        Ok(_) => ("it is stale".to_owned(), "run `cargo xtask gen`, and commit the result"),
-        Err(error) => (error.to_string(), "add the route, or remove the row"),
+    let (what, mend) = match &*CURRENT {
+        Ok(text) if *text == file.text => return Vec::new(),
+        Ok(_) => ("it is stale", "run `cargo xtask gen`, and commit the result"),
+        Err(error) => (error.as_str(), "add the route, or remove the row"),
     };
     vec![Finding::new(openapi::PATH, 1, what, WHY, mend)]
 }
