@@ -50,9 +50,10 @@ config_table! {
         /// What is reserved for a planned start: a number of suitable nodes (`floating`) or
         /// particular nodes (`pinned`). With a depth other than 1 it is always `pinned`.
         backfill_reservation: ReservationKind = ReservationKind::default(),
-        /// The order in which jobs are tried for backfill: `in-order`, or `shortest-first` (the
-        /// shortest time limit first, among jobs of equal priority). A `multifactor` queue keeps
-        /// its own order.
+        /// The order in which jobs of equal priority are tried for backfill: `relative-wait` (the
+        /// longest wait in relation to the time limit first: a job with 32 times the limit goes
+        /// first when it has waited 4 times as long), `shortest-first` (the shortest time limit
+        /// first) or `in-order`. A `multifactor` queue keeps its own order.
         backfill_candidates: Candidates = Candidates::default(),
         /// If the first job of the queue waits for longer than this, e.g. `2h`, the preemptible
         /// jobs of the queue that started before it, out of turn, are preempted. Empty: never.

@@ -28,6 +28,9 @@ pub enum Candidates {
     /// multifactor queue keeps its own order.
     #[default]
     ShortestFirst,
+    /// The longest wait in relation to the time limit first, among jobs of equal priority. A
+    /// multifactor queue keeps its own order.
+    RelativeWait,
 }
 
 /// Backfill in one queue. Depth 1 is EASY; depth 0, all jobs, is conservative backfill.

@@ -3,7 +3,7 @@
 use crate::model::job::WaitingJob;
 use crate::model::rank::Rank;
 use crate::model::wait_queue::{ClassId, Kind, KindId, WaitQueue};
-use crate::policy::order::length::length;
+use crate::policy::order::backfill_rank::length;
 use common::policy::queue::Queue;
 use common::time::Span;
 use std::cmp::Reverse;
@@ -12,7 +12,7 @@ use std::iter::Peekable;
 use std::sync::Arc;
 
 pub(super) type Ranked<'a> = (Rank, ClassId, &'a Arc<WaitingJob>);
-type ByLength<'a> = Peekable<std::vec::IntoIter<(ClassId, &'a Arc<WaitingJob>)>>;
+type ForBackfill<'a> = Peekable<std::vec::IntoIter<(ClassId, &'a Arc<WaitingJob>)>>;
 type Jobs<'a> = Box<dyn Iterator<Item = &'a Arc<WaitingJob>> + 'a>;
 
 /// One class whose first job had its turn.
@@ -36,10 +36,12 @@ pub(super) struct Cursor<'a> {
     pub current: Option<(ClassId, Jobs<'a>)>,
     /// The jobs short enough to have a chance, by rank, and the limit below which they are.
     pub shorter: Option<(Span, Peekable<std::vec::IntoIter<Ranked<'a>>>)>,
-    /// All jobs, shortest first, once the queue considers them by length.
-    pub by_length: Option<ByLength<'a>>,
+    /// All jobs in the order for backfill, once the queue has made its promises.
+    pub for_backfill: Option<ForBackfill<'a>>,
     /// Whether only the shortest of them was taken so far.
     pub is_probe: bool,
+    /// Of those jobs, only the ones with a shorter time limit have a chance.
+    pub below: Option<Span>,
 }
 
 impl<'a> Cursor<'a> {
@@ -54,8 +56,9 @@ impl<'a> Cursor<'a> {
             by_rank: BinaryHeap::new(),
             current: None,
             shorter: None,
-            by_length: None,
+            for_backfill: None,
             is_probe: false,
+            below: None,
         }
     }
 
@@ -67,6 +70,15 @@ impl<'a> Cursor<'a> {
         let head = self.heads.peek().map(|(rank, _)| **rank);
         let opened = self.by_rank.peek().map(|Reverse((rank, _))| *rank);
         head.into_iter().chain(opened).min()
+    }
+
+    /// The next job for backfill that is short enough to have a chance.
+    pub fn next_for_backfill(&mut self) -> Option<&'a Arc<WaitingJob>> {
+        let below = self.below;
+        let is_too_long = |job: &WaitingJob| below.is_some_and(|below| length(job) >= below);
+        let jobs = self.for_backfill.as_mut()?;
+        while jobs.next_if(|(_, job)| is_too_long(job)).is_some() {}
+        jobs.peek().map(|(_, job)| *job)
     }
 
     pub fn pop(&mut self, wait_queue: &'a WaitQueue) -> Option<(ClassId, &'a Arc<WaitingJob>)> {

@@ -7,7 +7,7 @@ use crate::model::rank::Rank;
 use crate::model::snapshot::Snapshot;
 use crate::model::wait_queue::{ClassId, Kind, KindId, WaitQueue};
 use crate::policy::cursor::{Cursor, Opened, Ranked};
-use crate::policy::order::length::{Length, length};
+use crate::policy::order::backfill_rank::{BackfillRank, length};
 use crate::policy::order::ranker::Ranker;
 use common::id::{JobKey, QueueName};
 use common::policy::queue::Queue;
@@ -41,13 +41,15 @@ pub(crate) enum Next {
 /// All kinds, by their next jobs.
 pub(crate) struct QueueScan<'a> {
     wait_queue: &'a WaitQueue,
+    now: Time,
     ranker: Ranker<'a>,
     cursors: Vec<Cursor<'a>>,
     heap: BinaryHeap<Reverse<(Rank, usize)>>,
-    /// Queues that have made their promises: the rest of their jobs are tried by length.
-    by_length: BTreeSet<&'a QueueName>,
-    /// Kinds of those queues, shortest first among jobs of equal priority.
-    short: BinaryHeap<Reverse<(Length, usize)>>,
+    /// Queues that have made their promises: the rest of their jobs are tried in an order of their
+    /// own.
+    backfills: BTreeSet<&'a QueueName>,
+    /// Kinds of those queues, by their next jobs in that order.
+    behind: BinaryHeap<Reverse<(BackfillRank, usize)>>,
     were_considered: BTreeSet<JobKey>,
     /// Queues that have made their promises.
     done: Vec<&'a Queue>,
@@ -63,11 +65,12 @@ impl<'a> QueueScan<'a> {
         let at = snapshot.ranked_at.unwrap_or(now);
         let mut scan = Self {
             wait_queue: &snapshot.wait_queue,
+            now,
             ranker: Ranker::new((policy, queues), &snapshot.usage, &snapshot.capacity, at),
             cursors: Vec::with_capacity(snapshot.wait_queue.kinds_len()),
             heap: BinaryHeap::new(),
-            by_length: BTreeSet::new(),
-            short: BinaryHeap::new(),
+            backfills: BTreeSet::new(),
+            behind: BinaryHeap::new(),
             were_considered: BTreeSet::new(),
             done: Vec::new(),
             has_new_done: false,
@@ -103,60 +106,74 @@ impl<'a> QueueScan<'a> {
             if is_cursor_full(cursor, &self.done) {
                 continue;
             }
-            if cursor.queue.is_some_and(|queue| self.by_length.contains(&queue.name)) {
-                self.go_by_length(at);
+            if cursor.queue.is_some_and(|queue| self.backfills.contains(&queue.name)) {
+                self.go_to_backfill(at);
                 continue;
             }
             if let Some((class, job)) = cursor.pop(self.wait_queue) {
                 return Some(Considered { job, class, kind: cursor.id, cursor: at });
             }
         }
-        while let Some(Reverse((_, at))) = self.short.pop() {
+        while let Some(Reverse((_, at))) = self.behind.pop() {
             let cursor = &mut self.cursors[at];
-            if let Some((class, job)) = cursor.by_length.as_mut().and_then(Iterator::next) {
+            if let Some((class, job)) = cursor.for_backfill.as_mut().and_then(Iterator::next) {
                 return Some(Considered { job, class, kind: cursor.id, cursor: at });
             }
         }
         None
     }
 
-    /// From now on, considers the remaining jobs of this kind by length.
-    fn go_by_length(&mut self, at: usize) {
+    /// From now on, considers the remaining jobs of this kind in the order for backfill.
+    fn go_to_backfill(&mut self, at: usize) {
+        let cursor = &mut self.cursors[at];
+        cursor.below = cursor.shorter.as_ref().map(|(below, _)| *below);
         // The shortest job is tried first: if it has no chance, none has, and the others need not
         // be sorted.
         if let Some(shortest) = self.shortest(at) {
-            self.cursors[at].by_length = Some(vec![shortest].into_iter().peekable());
+            self.cursors[at].for_backfill = Some(vec![shortest].into_iter().peekable());
             self.cursors[at].is_probe = true;
-            self.advance_by_length(at);
+            self.advance_behind(at);
         } else {
-            self.sort_by_length(at);
+            self.sort_for_backfill(at);
         }
     }
 
-    /// The shortest job of a kind, if all of its jobs have one priority and it had no turn yet.
+    /// How a kind's queue orders jobs for backfill.
+    fn candidates(&self, at: usize) -> Candidates {
+        self.cursors[at].queue.map_or_else(Candidates::default, |queue| queue.backfill.candidates)
+    }
+
+    /// The shortest job of a kind, if that is the first to try, all of its jobs have one priority,
+    /// and it had no turn yet.
     fn shortest(&self, at: usize) -> Option<(ClassId, &'a Arc<WaitingJob>)> {
         let kind = self.cursors[at].kind;
-        let class = kind.classes().next().filter(|_| kind.has_one_tier())?;
+        let is_first = self.candidates(at) == Candidates::ShortestFirst && kind.has_one_tier();
+        let class = kind.classes().next().filter(|_| is_first)?;
         let job = self.wait_queue.class(class)?.jobs_by_length().next()?;
         (!self.were_considered.contains(&job.key)).then_some((class, job))
     }
 
-    fn sort_by_length(&mut self, at: usize) {
-        let cursor = &mut self.cursors[at];
-        let classes = cursor.kind.classes().filter_map(|id| Some((id, self.wait_queue.class(id)?)));
+    fn backfill_rank(&self, at: usize, job: &WaitingJob) -> BackfillRank {
+        BackfillRank::new(&self.ranker, job, self.candidates(at), self.now)
+    }
+
+    fn sort_for_backfill(&mut self, at: usize) {
+        let Cursor { kind, below, .. } = self.cursors[at];
+        let is_short = |job: &WaitingJob| below.is_none_or(|below| length(job) < below);
+        let classes = kind.classes().filter_map(|id| Some((id, self.wait_queue.class(id)?)));
+        let classes = classes.take_while(|(_, c)| below.is_none_or(|below| c.limit_min() < below));
         let jobs = classes.flat_map(|(id, class)| class.jobs().map(move |job| (id, job)));
         let were_considered = &self.were_considered;
         let mut jobs: Vec<_> =
-            jobs.filter(|(_, job)| !were_considered.contains(&job.key)).collect();
-        jobs.sort_by_cached_key(|(_, job)| Length::of(&self.ranker, job));
-        cursor.by_length = Some(jobs.into_iter().peekable());
-        self.advance_by_length(at);
+            jobs.filter(|(_, job)| is_short(job) && !were_considered.contains(&job.key)).collect();
+        jobs.sort_by_cached_key(|(_, job)| self.backfill_rank(at, job));
+        self.cursors[at].for_backfill = Some(jobs.into_iter().peekable());
+        self.advance_behind(at);
     }
 
-    fn advance_by_length(&mut self, at: usize) {
-        let next = self.cursors[at].by_length.as_mut().and_then(|jobs| jobs.peek().copied());
-        if let Some((_, job)) = next {
-            self.short.push(Reverse((Length::of(&self.ranker, job), at)));
+    fn advance_behind(&mut self, at: usize) {
+        if let Some(job) = self.cursors[at].next_for_backfill() {
+            self.behind.push(Reverse((self.backfill_rank(at, job), at)));
         }
     }
 
@@ -171,33 +188,30 @@ impl<'a> QueueScan<'a> {
             self.done.push(queue);
             self.has_new_done = true;
         }
-        let by_length = cursor.queue.filter(|queue| {
+        let backfills = cursor.queue.filter(|queue| {
             queue.behind == Behind::Backfill
                 && queue.order == Order::Fifo
-                && queue.backfill.candidates == Candidates::ShortestFirst
+                && queue.backfill.candidates != Candidates::InOrder
         });
-        if by_length.is_some() {
+        if backfills.is_some() {
             self.were_considered.insert(considered.job.key);
         }
         if next == Next::KindIsDone {
             return;
         }
-        if cursor.by_length.is_some() {
-            let is_too_long =
-                matches!(next, Next::Shorter(below) if length(considered.job) >= below);
-            if is_too_long && cursor.kind.has_one_tier() {
-                // All remaining jobs are as long or longer.
-                return;
+        if cursor.for_backfill.is_some() {
+            if let Next::Shorter(below) = next {
+                cursor.below = Some(cursor.below.map_or(below, |known| known.min(below)));
             }
             if std::mem::take(&mut cursor.is_probe) {
-                self.sort_by_length(at);
+                self.sort_for_backfill(at);
             } else {
-                self.advance_by_length(at);
+                self.advance_behind(at);
             }
             return;
         }
-        if let Some(queue) = by_length.filter(|_| is_done) {
-            self.by_length.insert(&queue.name);
+        if let Some(queue) = backfills.filter(|_| is_done) {
+            self.backfills.insert(&queue.name);
         }
         if let Next::Shorter(below) = next {
             self.keep_shorter(at, considered.job, below);

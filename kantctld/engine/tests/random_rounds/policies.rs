@@ -84,7 +84,11 @@ fn queue(
         backfill: Backfill {
             depth: draw.one(&[1, 1, 2, 0]),
             reservation: draw.one(&[ReservationKind::Floating, ReservationKind::Pinned]),
-            candidates: draw.one(&[Candidates::InOrder, Candidates::ShortestFirst]),
+            candidates: draw.one(&[
+                Candidates::InOrder,
+                Candidates::ShortestFirst,
+                Candidates::RelativeWait,
+            ]),
             head_timeout: draw.maybe(4, |draw| Span::from_minutes(draw.within(0, 20).into())),
         },
         placement,

@@ -1,8 +1,8 @@
 //! Step 1: in which order waiting jobs are considered.
 
+pub(crate) mod backfill_rank;
 pub mod fair_share;
 pub mod fifo;
-pub(crate) mod length;
 pub mod multifactor;
 pub(crate) mod ranker;
 

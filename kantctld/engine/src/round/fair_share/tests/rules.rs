@@ -11,7 +11,7 @@ use common::policy::queue::Queue;
 use common::policy::{Moves, Placement};
 use common::resource::{GpuRequest, Request};
 use common::topology::{Level, Nearness};
-use common::unit::{Gpus, Tasks};
+use common::unit::{Gpus, Nodes, Tasks};
 
 fn fair(nodes: Vec<NodeSnapshot>, queues: Vec<Queue>) -> World {
     let mut world = World::new(nodes, queues);
@@ -147,4 +147,26 @@ fn components_start_as_near_to_each_other_as_they_require() {
     assert_eq!(started(near(Level::Leaf)), ["1 on c", "2 on d"]);
     assert_eq!(started(near(Level::Spine)), [""; 0], "their spine is not known");
     assert_eq!(started(None), ["1 on b", "2 on c"]);
+}
+
+/// Taken from the younger queue alone, the other would keep more than its share, and the younger
+/// less.
+#[test]
+fn of_two_queues_above_their_shares_each_gives_up_one_job_for_a_gang_of_two() {
+    let nodes = (1..=6).map(|node| gpu_node(&format!("n{node}"), 1)).collect();
+    let mut world = fair(nodes, ["a", "b", "c"].map(|name| guaranteed(name, 2)).to_vec());
+    for job in 1..=6 {
+        let queue = if job <= 3 { "b" } else { "c" };
+        world.at(job.into()).submit(of(job, gpu_request(1), queue, "low"));
+        assert_eq!(world.round().len(), 1);
+    }
+    let gang = Request {
+        nodes: Some(Nodes(2)),
+        gpus: Some(GpuRequest::PerTask(Gpus(1))),
+        ..request(2, 1)
+    };
+    world.at(10).submit(of(7, gang, "a", "low"));
+    let mut victims = world.round();
+    victims.sort_unstable();
+    assert_eq!(victims, ["3 for 7", "6 for 7"]);
 }
