@@ -28,6 +28,7 @@ mod testing;
 pub use explain::feasibility::{could_ever_be_near, could_ever_fit};
 pub use explain::forecast::{Forecast, forecast};
 pub use explain::het_feasibility::could_ever_start_together;
+pub use explain::overtaking::{Overtaking, overtaking};
 pub use explain::position::position;
 pub use explain::priority_breakdown::priority_breakdowns;
 pub use explain::prospect::{Prospect, gpus_of, prospect};

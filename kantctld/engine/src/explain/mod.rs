@@ -3,6 +3,7 @@
 
 pub(crate) mod feasibility;
 pub mod measure;
+pub(crate) mod overtaking;
 pub(crate) mod position;
 pub(crate) mod priority_breakdown;
 pub(crate) mod queue_order;

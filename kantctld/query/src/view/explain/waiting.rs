@@ -5,7 +5,7 @@ use super::living::why;
 use super::{advice, elastic, length, sentence, shared, start};
 use common::id::JobKey;
 use common::job::Preempted;
-use common::policy::Order;
+use common::policy::{Candidates, Order};
 use common::reason::WaitReason;
 use common::time::Time;
 use common::wire::api::JobView;
@@ -160,6 +160,7 @@ impl<'a> Waiting<'a> {
         if has_a_place && !reason.is_for_ever() {
             lines.extend(elastic::waiting(self.job));
             lines.extend(self.place());
+            lines.extend(self.overtaken());
             lines.extend(self.priority());
         }
         lines.extend(start::start(self, reason));
@@ -237,6 +238,20 @@ impl<'a> Waiting<'a> {
             (1, _) => format!("it is first of the {all} {what} that wait"),
             _ => format!("it is number {position} of the {all} {what} that wait"),
         })
+    }
+
+    /// How many jobs behind it are tried before it, and why.
+    fn overtaken(&self) -> Option<String> {
+        let engine::Overtaking { jobs, candidates } =
+            engine::overtaking(self.snapshot, self.now, self.job.key)?;
+        let reason = match (candidates, jobs) {
+            (Candidates::RelativeWait, 1) => "it has waited longer for its time limit",
+            (Candidates::RelativeWait, _) => "they have waited longer for their time limits",
+            (_, 1) => "its time limit is shorter",
+            _ => "their time limits are shorter",
+        };
+        let which = if jobs == 1 { "job behind it is" } else { "jobs behind it are" };
+        Some(format!("{jobs} {which} tried before it, because {reason}"))
     }
 
     /// The parts of its priority, in queues with multifactor priority.
