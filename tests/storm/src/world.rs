@@ -240,7 +240,7 @@ impl World {
     fn collect(&mut self) {
         let mut log = self.log.borrow_mut();
         let fresh = std::mem::take(&mut log.fresh);
-        for event in &fresh {
+        for (_, event) in &fresh {
             self.story.add(self.now_ms, || format!("log: {event:?}"));
             self.node_judge.read(self.now_ms, event, self.plan.node_lost_after_ms);
             self.promise_judge.read(event);

@@ -5,6 +5,7 @@ use super::Complaint;
 use super::services::ServiceJudge;
 use super::time::TimeJudge;
 use common::id::{ControllerId, LogIndex};
+use common::time::Time;
 use state::invariant::Judge;
 use state::{Command, Event, State};
 use std::cell::RefCell;
@@ -18,7 +19,7 @@ const COMPARE_EVERY: u64 = 16;
 pub struct LogJudge {
     pub complaints: Vec<Complaint>,
     /// Events of commands at their first application on any replica, since they were last taken.
-    pub fresh: Vec<Event>,
+    pub fresh: Vec<(Time, Event)>,
     /// The state at the highest index that any replica has applied.
     pub frontier: State,
     pub time: TimeJudge,
@@ -66,7 +67,8 @@ impl LogJudge {
             self.complaints.push(Complaint::new("invariant", text));
         }
         self.services.borrow_mut().look(state, events);
-        self.fresh.extend(events.iter().cloned());
+        let stamped = events.iter().map(|event| (state.now(), event.clone()));
+        self.fresh.extend(stamped);
     }
 
     /// Records the state of a replica after an entry.

@@ -4,6 +4,7 @@
 use super::Complaint;
 use common::id::NodeName;
 use common::job::EndCause;
+use common::time::{Span, Time};
 use state::Event;
 use state::event::ShareNews;
 use std::collections::BTreeMap;
@@ -14,36 +15,39 @@ const EFFECT_MS: u64 = 5_000;
 #[derive(Debug, Default)]
 pub struct TrustJudge {
     pub complaints: Vec<Complaint>,
-    /// Since when certificates of nodes have been revoked, in milliseconds.
-    revoked_ms: BTreeMap<NodeName, u64>,
+    /// Since when certificates of nodes have been revoked: in milliseconds, and by the stamp.
+    revoked: BTreeMap<NodeName, (u64, Time)>,
 }
 
 impl TrustJudge {
-    /// Handles an event of the log, at its first application. `held`: the step in which the
-    /// certificate of each node was issued.
+    /// Handles an event of the log, at its first application, in milliseconds, and with the stamp
+    /// of its entry. `held`: the step in which the certificate of each node was issued.
     pub fn read<'a>(
         &mut self,
-        now_ms: u64,
+        (now_ms, stamp): (u64, Time),
         event: &Event,
         mut held: impl Iterator<Item = (&'a NodeName, u32)>,
     ) {
         match event {
             Event::NodeRevoked { name, .. } => {
-                self.revoked_ms.entry(name.clone()).or_insert(now_ms);
+                self.revoked.entry(name.clone()).or_insert((now_ms, stamp));
             }
-            Event::NodeEnrolled { name, .. } => _ = self.revoked_ms.remove(name),
+            Event::NodeEnrolled { name, .. } => _ = self.revoked.remove(name),
             // The log itself ends the steps of a lost node.
             Event::StepReported { news: ShareNews::Ended(EndCause::Lost, _), .. } => {}
             Event::NodeRegistered { name } | Event::StepReported { node: name, .. } => {
-                let revoked_ms = self.revoked_ms.get(name);
-                if revoked_ms.is_some_and(|at_ms| now_ms > at_ms + EFFECT_MS) {
+                // What was proposed before may be committed late, under another leader.
+                let is_late = |(at_ms, at): &(u64, Time)| {
+                    now_ms > at_ms + EFFECT_MS && stamp > *at + Span(EFFECT_MS)
+                };
+                if self.revoked.get(name).is_some_and(is_late) {
                     let text = format!("{name} takes part although its certificate is revoked");
                     self.complaints.push(Complaint::new("revoked", text));
                 }
             }
             Event::KeyStepBegun { generation, by: None } => {
                 let is_behind = |(name, held): &(&NodeName, u32)| {
-                    !self.revoked_ms.contains_key(*name) && held + 1 < *generation
+                    !self.revoked.contains_key(*name) && held + 1 < *generation
                 };
                 if let Some((name, held)) = held.find(is_behind) {
                     let text = format!("step {generation} begins, and {name} is at {held}");

@@ -6,7 +6,7 @@ use crate::faults::{Fault, Kind};
 use crate::message::{Input, Ticket};
 use crate::node::Node;
 use common::id::{ControllerId, NodeName, Uid};
-use common::time::Span;
+use common::time::{Span, Time};
 use state::command::KeyAction;
 use state::invitation::Admits;
 use state::{Actor, Command, State};
@@ -65,11 +65,11 @@ impl World {
     }
 
     /// Passes new events of the log to the judge, and lets nodes join that were enrolled.
-    pub(super) fn note_trust(&mut self, fresh: &[state::Event]) {
-        for event in fresh {
+    pub(super) fn note_trust(&mut self, fresh: &[(Time, state::Event)]) {
+        for (stamp, event) in fresh {
             let members = self.nodes.iter().filter(|node| node.enrolment > 0);
             let held = members.map(|node| (&node.name, node.key_generation));
-            self.trust_judge.read(self.now_ms, event, held);
+            self.trust_judge.read((self.now_ms, *stamp), event, held);
             if let state::Event::NodeEnrolled { name, number, .. } = event {
                 self.joined(name, *number);
             }
