@@ -40,8 +40,8 @@ config_table! {
         /// Address (host:port) at which nodes and other controllers reach this controller. Empty:
         /// the value of `listen`. Set it if `listen` is 0.0.0.0.
         advertise: String = String::new(),
-        /// Address and port for programs and browsers, over HTTP: the API with tokens, and the web
-        /// page, for example 127.0.0.1:7080. Empty: none. An address that other hosts can reach
+        /// Address and port (for example 127.0.0.1:7080) on which the API (with tokens) and the web
+        /// page are served over HTTP. Empty: none. An address that other hosts can reach
         /// needs `http_certificate` and `http_key`.
         http_listen: String = String::new(),
         /// PEM file with the certificate of `http_listen`, followed by those that lead to a
@@ -50,8 +50,9 @@ config_table! {
         /// PEM file with the private key of `http_certificate`.
         http_key: String = String::new(),
         /// The controllers of this cluster, each as host:port; this controller may be among them.
-        /// If the list is empty, kantctld with an empty `state_dir` starts a cluster of its own. If
-        /// it is not, run `kantctld found` to start one, or `kantctld join` to join one.
+        /// With an empty list and an empty `state_dir`, kantctld starts a new cluster. With a list
+        /// that is not empty, run `kantctld found` to start a cluster, or `kantctld join` to join
+        /// one.
         peers: Vec<String> = Vec::new(),
         /// This controller's name in messages. Empty: the host name.
         name: String = String::new(),
@@ -68,7 +69,7 @@ config_table! {
         admins: Vec<String> = Vec::new(),
         /// kantd on a node forwards the requests of local users and of jobs, and names the user.
         /// `job_owners`: the controller accepts such requests from users with a job on that node.
-        /// `users`: from all ordinary users; then root of any node can act for all of them.
+        /// `users`: from all ordinary users. Root on any node can then act as any of these users.
         /// `operators`: also from root and the operators; then root of any node controls the
         /// cluster.
         nodes_may_vouch_for: VouchedFor = VouchedFor::JobOwners,
@@ -88,7 +89,7 @@ config_table! {
         jwt_issuer: String = String::new(),
         /// The audience (`aud`) that a JSON Web Token must have. Empty: any.
         jwt_audience: String = String::new(),
-        /// JSON Web Tokens that are valid for longer than this from now on are refused.
+        /// A JSON Web Token is refused if it expires more than this many seconds in the future.
         jwt_lifespan_max_seconds: u64 = 86_400,
         /// What JSON Web Tokens allow: scopes as in `kantctl token create`. Empty: all but `admin`.
         jwt_scopes: Vec<String> = Vec::new(),
@@ -104,10 +105,9 @@ config_table! {
         node_lost_after_seconds: u64 = 300,
         /// A node that has been without contact to a leading controller for this long ends its
         /// jobs, so that no job runs twice when the node is lost. Jobs submitted with --no-requeue
-        /// run on. It must be shorter than `node_lost_after_seconds`, `kill_grace_seconds` and 10
-        /// seconds for the clean-up taken off. `"auto"` means that value where `peers` lists other
-        /// controllers, unless less than 10 seconds would be left, and otherwise 0. 0: nodes never
-        /// do this, and jobs survive any outage of the controllers. Use the same value on all
+        /// run on. It may be at most `node_lost_after_seconds` minus `kill_grace_seconds` minus 10
+        /// seconds for the clean-up. `"auto"` means this maximum if `peers` lists other controllers
+        /// and the maximum is at least 10 seconds; otherwise it means 0. 0: nodes never do this, and jobs survive any outage of the controllers. Use the same value on all
         /// controllers.
         fence_after_seconds: AutoSeconds = AutoSeconds(None),
         /// Time between SIGTERM and SIGKILL when a job is cancelled or reaches its time limit.
