@@ -116,9 +116,8 @@ impl Behind {
     }
 }
 
-/// Asks the other controllers; nodes report by themselves.
-pub async fn behind(core: &Core) -> Behind {
-    let generation = core.state.read().key_status().generation;
+/// The hosts that do not follow this step. Asks the other controllers; nodes report by themselves.
+pub async fn behind(core: &Core, generation: u32) -> Behind {
     let asked = others(core).into_iter().map(|(id, client)| async move {
         let held = client.get::<KeyGeneration>(GENERATION_PATH).await;
         let is_behind = held.map_or(true, |held| held.generation < generation);
@@ -140,8 +139,9 @@ pub async fn behind(core: &Core) -> Behind {
 
 /// As operators see it.
 pub async fn view(core: &Core) -> ClusterKeyView {
-    let behind = behind(core).await;
+    // Of one step: the next one may begin while the controllers are asked.
     let status = core.state.read().key_status().clone();
+    let behind = behind(core, status.generation).await;
     ClusterKeyView {
         generation: status.generation,
         authority: core.keys.held().authorities.fingerprint(),

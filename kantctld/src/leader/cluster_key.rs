@@ -19,7 +19,7 @@ pub async fn run(core: &Core) -> Infallible {
             core.keys.news.notified().await;
             continue;
         }
-        if behind(core).await.is_empty() {
+        if behind(core, status.generation).await.is_empty() {
             let action = KeyAction::Advance { generation: status.generation, actor: None };
             if let Err(error) = core.command(Command::RotateKey(action)).await {
                 tracing::debug!("the next step of the cluster key failed: {error}");
