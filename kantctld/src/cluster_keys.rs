@@ -157,7 +157,7 @@ impl KeyStore {
     fn replace(&self, keys: ClusterKeys) -> Result<(), KeyStoreError> {
         let authorities = Authorities::new(&keys)?;
         let identity = authorities.identity()?;
-        keys.replace(&self.path)?;
+        keys.overwrite_file(&self.path)?;
         self.identity.replace(&identity);
         *self.held.write() = Arc::new(Held { keys, authorities });
         Ok(())

@@ -49,7 +49,7 @@ pub enum Replay {
 impl EventFeed {
     /// Publishes events; nearly free without readers.
     pub fn publish(&self, state: &SharedState, applied: &Arc<AppliedEvents>) {
-        let Some(last) = applied.last() else { return };
+        let Some(last) = applied.last_sequence() else { return };
         // Before the readers are listed: one that is not in the list finds the events here.
         self.recent.lock().push(applied.clone());
         let wanted = self.ring.wanted();
@@ -97,7 +97,7 @@ impl EventFeed {
         };
         let (mut lines, mut last) = (Vec::new(), after);
         for part in parts {
-            last = part.last().unwrap_or(last);
+            last = part.last_sequence().unwrap_or(last);
             let owners = owners(state, &part.events);
             let wanted = std::slice::from_ref(wanted);
             for entry in entries(wanted, &part, &owners, 0..part.events.len()) {

@@ -198,7 +198,7 @@ pub fn make_cluster_key(config: &ControllerConfig) -> Result<(), RunError> {
         if let Some(parent) = path.parent() {
             make_dir(parent)?;
         }
-        ClusterKeys::new(ClusterKey::generate()?).create(path)?;
+        ClusterKeys::new(ClusterKey::generate()?).create_file(path)?;
         tracing::info!("made a new cluster key, {}", path.display());
     }
     Ok(())

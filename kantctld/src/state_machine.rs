@@ -49,7 +49,7 @@ impl AppliedEvents {
     }
 
     /// The sequence of the last event, if there is any.
-    pub fn last(&self) -> Option<EventSequence> {
+    pub fn last_sequence(&self) -> Option<EventSequence> {
         self.sequences().last()
     }
 }

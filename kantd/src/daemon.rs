@@ -80,7 +80,7 @@ pub enum DaemonError {
 /// [`DaemonError`], whose message says what to do.
 pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     let stop = StopSignals::listen()?;
-    let spool = Spool::open(&settings.spool)?;
+    let spool = Spool::open_and_lock(&settings.spool)?;
     let credentials = load_credentials(&settings)?;
     let identity = Identity::node(&credentials)?;
     let NodeProbe { inventory, cgroup, containers, private_dirs, mut gpu_numbers, symptoms } =

@@ -31,7 +31,7 @@ pub struct GpuInventory {
 impl GpuInventory {
     /// Appends the GPUs of another vendor.
     #[must_use]
-    pub fn append(mut self, others: Self) -> Self {
+    pub fn merge_vendor(mut self, others: Self) -> Self {
         let before = self.gpus.len();
         let size = before + others.gpus.len();
         let path = |a: usize, b: usize| match (a.checked_sub(before), b.checked_sub(before)) {
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn gpus_of_two_vendors_are_in_one_list_without_links_between_them() {
-        let both = two("a", GpuPath::NvLink(4)).append(two("b", GpuPath::Pix));
+        let both = two("a", GpuPath::NvLink(4)).merge_vendor(two("b", GpuPath::Pix));
         assert_eq!(both.driver, "a, b");
         let uuids: Vec<&str> = both.gpus.iter().map(|gpu| gpu.uuid.as_str()).collect();
         assert_eq!(uuids, ["a-0", "a-1", "b-0", "b-1"]);

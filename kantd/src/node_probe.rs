@@ -61,7 +61,7 @@ pub fn probe_node(settings: &Settings) -> Result<NodeProbe, NodeProbeError> {
     let mut gpu_numbers = GpuNumbers::read(&settings.spool)?;
     let nvidia = gpus(settings, &mut missing);
     let mut gpus = match (nvidia, gpu::amd::discover(Path::new("/"))) {
-        (Some(nvidia), Some(amd)) => Some(nvidia.append(amd)),
+        (Some(nvidia), Some(amd)) => Some(nvidia.merge_vendor(amd)),
         (nvidia, amd) => nvidia.or(amd),
     };
     let symptoms = missing_gpus(&gpu_numbers, gpus.as_ref());

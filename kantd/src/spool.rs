@@ -54,7 +54,7 @@ impl Spool {
     ///
     /// # Errors
     /// [`SpoolError::InUse`] while another kantd uses it; the kernel's others.
-    pub fn open(path: &Path) -> Result<Self, SpoolError> {
+    pub fn open_and_lock(path: &Path) -> Result<Self, SpoolError> {
         make(path).map_err(failed("make spool", path))?;
         net::check_trusted("spool_dir", path)?;
         let lock = lock(path)?;
@@ -139,28 +139,30 @@ mod tests {
     #[test]
     fn an_identity_is_made_once_and_differs_between_spools() {
         let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let first = Spool::open(&a.path().join("deep/spool")).unwrap().identity().to_owned();
-        let again = Spool::open(&a.path().join("deep/spool")).unwrap().identity().to_owned();
+        let first =
+            Spool::open_and_lock(&a.path().join("deep/spool")).unwrap().identity().to_owned();
+        let again =
+            Spool::open_and_lock(&a.path().join("deep/spool")).unwrap().identity().to_owned();
         assert_eq!(first, again);
-        assert_ne!(first, Spool::open(b.path()).unwrap().identity());
+        assert_ne!(first, Spool::open_and_lock(b.path()).unwrap().identity());
     }
 
     #[test]
     fn two_daemons_never_share_a_spool() {
         let dir = tempfile::tempdir().unwrap();
-        let first = Spool::open(dir.path()).unwrap();
-        let error = Spool::open(dir.path()).unwrap_err();
+        let first = Spool::open_and_lock(dir.path()).unwrap();
+        let error = Spool::open_and_lock(dir.path()).unwrap_err();
         assert!(matches!(error, SpoolError::InUse { .. }), "{error}");
         assert!(error.to_string().contains("another kantd"), "{error}");
         drop(first);
-        Spool::open(dir.path()).unwrap();
+        Spool::open_and_lock(dir.path()).unwrap();
     }
 
     #[test]
     fn a_broken_identity_is_named_and_not_replaced_silently() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join(IDENTITY_FILE), "").unwrap();
-        let error = Spool::open(dir.path()).unwrap_err();
+        let error = Spool::open_and_lock(dir.path()).unwrap_err();
         assert!(matches!(error, SpoolError::Identity { .. }), "{error}");
     }
 }

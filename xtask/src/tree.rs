@@ -20,7 +20,7 @@ pub struct Tree {
     /// The directory it was read from; empty for a made-up tree.
     pub origin: String,
     files: BTreeMap<String, File>,
-    test_modules: BTreeSet<String>,
+    test_module_files: BTreeSet<String>,
 }
 
 impl Tree {
@@ -54,7 +54,7 @@ impl Tree {
     /// Adds a file, or replaces it.
     pub fn put(&mut self, path: &str, text: &str) {
         let file = File::new(path, text);
-        self.test_modules.extend(file.test_modules());
+        self.test_module_files.extend(file.test_module_files());
         self.files.insert(path.to_owned(), file);
     }
 
@@ -82,7 +82,7 @@ impl Tree {
         let is_below = |module: &String| {
             file.path.strip_prefix(module.as_str()).is_some_and(|rest| rest.starts_with(['.', '/']))
         };
-        file.is_test_by_place() || self.test_modules.iter().any(is_below)
+        file.is_test_by_place() || self.test_module_files.iter().any(is_below)
     }
 
     /// The Rust files below a folder.

@@ -58,7 +58,7 @@ impl Authority {
         key: &PublicKey,
         until: Option<Time>,
     ) -> Result<CertificateDer<'static>, IdentityError> {
-        role.check()?;
+        role.check_dns_name()?;
         self.sign(role, key, until)
             .map_err(|source| IdentityError::Issue { role: role.clone(), source })
     }

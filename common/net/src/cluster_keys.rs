@@ -65,7 +65,7 @@ impl ClusterKeys {
     ///
     /// # Errors
     /// [`KeyError::Exists`], [`KeyError::Write`].
-    pub fn create(&self, path: &Path) -> Result<(), KeyError> {
+    pub fn create_file(&self, path: &Path) -> Result<(), KeyError> {
         let mut file =
             OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(
                 |source| match source.kind() {
@@ -82,7 +82,7 @@ impl ClusterKeys {
     ///
     /// # Errors
     /// [`KeyError::Write`].
-    pub fn replace(&self, path: &Path) -> Result<(), KeyError> {
+    pub fn overwrite_file(&self, path: &Path) -> Result<(), KeyError> {
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
         write_private(dir.unwrap_or(Path::new(".")), path, &self.text())
             .map_err(|source| KeyError::Write { path: path.to_owned(), source })
@@ -134,7 +134,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("cluster.key");
         let keys = ClusterKeys::new(ClusterKey::generate().unwrap());
-        keys.create(&path).unwrap();
+        keys.create_file(&path).unwrap();
         (dir, path, keys)
     }
 
@@ -148,7 +148,7 @@ mod tests {
             ClusterKeys { other, ..keys.clone() },
             ClusterKeys { generation: 3, ..keys },
         ] {
-            keys.replace(&path).unwrap();
+            keys.overwrite_file(&path).unwrap();
             assert_eq!(ClusterKeys::load(&path).unwrap(), keys);
             assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         }
@@ -187,7 +187,8 @@ mod tests {
     #[test]
     fn creating_never_overwrites_a_key() {
         let (_dir, path, keys) = saved();
-        let error = ClusterKeys::new(ClusterKey::generate().unwrap()).create(&path).unwrap_err();
+        let error =
+            ClusterKeys::new(ClusterKey::generate().unwrap()).create_file(&path).unwrap_err();
         assert!(matches!(error, KeyError::Exists { .. }), "{error}");
         assert_eq!(ClusterKeys::load(&path).unwrap(), keys);
     }

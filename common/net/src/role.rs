@@ -56,7 +56,7 @@ pub enum IdentityError {
 /// # Errors
 /// [`IdentityError::NodeName`].
 pub fn check_node_name(name: &str) -> Result<(), IdentityError> {
-    Role::Node { name: name.to_owned(), enrolment: 1 }.check()
+    Role::Node { name: name.to_owned(), enrolment: 1 }.check_dns_name()
 }
 
 impl fmt::Display for Role {
@@ -101,7 +101,7 @@ impl Role {
     }
 
     /// Whether a certificate can carry the name.
-    pub(crate) fn check(&self) -> Result<(), IdentityError> {
+    pub(crate) fn check_dns_name(&self) -> Result<(), IdentityError> {
         let Role::Node { name, .. } = self else { return Ok(()) };
         let part_is_fine = |part: &str| {
             (1..=63).contains(&part.len())
@@ -129,7 +129,7 @@ mod tests {
     fn node_names_that_no_certificate_can_carry_are_refused() {
         let long = "a".repeat(64);
         for name in ["", "a b", "a..b", "-a", "a-", "g\u{e4}", "*", "a,b", long.as_str()] {
-            let error = node(name).check().unwrap_err();
+            let error = node(name).check_dns_name().unwrap_err();
             assert!(matches!(error, IdentityError::NodeName { .. }), "{name:?}: {error}");
         }
     }

@@ -167,14 +167,14 @@ pub(crate) fn change_policy(snapshot: &mut Snapshot, change: impl FnOnce(&mut Po
 }
 
 /// Sets the placement of all queues.
-pub(crate) fn with_placement(snapshot: &mut Snapshot, placement: Placement) {
+pub(crate) fn set_placement_policy(snapshot: &mut Snapshot, placement: Placement) {
     change_policy(snapshot, |policy| {
         policy.queues.iter_mut().for_each(|queue| queue.placement = placement);
     });
 }
 
 /// Leafs, each with its nodes.
-pub(crate) fn with_leafs(snapshot: &mut Snapshot, leafs: &[(&str, &str)]) {
+pub(crate) fn set_leaf_groups(snapshot: &mut Snapshot, leafs: &[(&str, &str)]) {
     change_policy(snapshot, |policy| {
         for (leaf, nodes) in leafs {
             for node in nodes.split(' ') {
@@ -186,7 +186,7 @@ pub(crate) fn with_leafs(snapshot: &mut Snapshot, leafs: &[(&str, &str)]) {
 }
 
 /// A zone of these nodes for the services of all queues, which are spread there.
-pub(crate) fn with_zone(snapshot: &mut Snapshot, zone: &str, nodes: &[&str]) {
+pub(crate) fn set_zone(snapshot: &mut Snapshot, zone: &str, nodes: &[&str]) {
     let zone = ZoneName::new(zone).unwrap();
     change_policy(snapshot, |policy| {
         for node in nodes {

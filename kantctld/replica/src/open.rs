@@ -70,7 +70,7 @@ impl ReplicaConfig {
     }
 
     fn open_store<D: Disk>(&self, disk: D) -> Result<(LogStore<D>, RestoredState), StoreError> {
-        let place = disk.place("");
+        let place = disk.display_path("");
         let (mut wal, recovered) = Wal::open(disk, self.options)?;
         if let Some(torn) = &recovered.torn {
             tracing::info!("removed an interrupted write at the end of the log: {torn:?}");

@@ -17,7 +17,7 @@ fn site() -> Site {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("cluster.key");
     let (old, new) = (ClusterKey::generate().unwrap(), ClusterKey::generate().unwrap());
-    ClusterKeys::new(old.clone()).create(&path).unwrap();
+    ClusterKeys::new(old.clone()).create_file(&path).unwrap();
     Site { store: KeyStore::open(&path).unwrap(), _dir: dir, old, new }
 }
 

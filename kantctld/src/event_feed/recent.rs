@@ -73,14 +73,14 @@ impl Recent {
     }
 
     pub fn push(&mut self, applied: Arc<AppliedEvents>) {
-        let Some(last) = applied.last() else { return };
+        let Some(last) = applied.last_sequence() else { return };
         self.last = last;
         self.bytes += bytes(&applied);
         self.entries.push_back(applied);
         while self.bytes > self.bytes_max {
             let Some(first) = self.entries.pop_front() else { break };
             self.bytes -= bytes(&first);
-            self.gone = first.last().map(|last| Gone { last, at: first.at });
+            self.gone = first.last_sequence().map(|last| Gone { last, at: first.at });
         }
     }
 
@@ -115,7 +115,7 @@ impl Recent {
     /// The last event before a time.
     fn before(&self, at: Time) -> EventSequence {
         let count = self.entries.partition_point(|entry| entry.at < at);
-        let last = count.checked_sub(1).and_then(|index| self.entries.get(index)?.last());
+        let last = count.checked_sub(1).and_then(|index| self.entries.get(index)?.last_sequence());
         last.or(self.gone.map(|gone| gone.last)).unwrap_or_default()
     }
 
@@ -124,7 +124,7 @@ impl Recent {
         if let Some(gone) = self.gone.filter(|gone| after < gone.last) {
             return Next::Gap(gone);
         }
-        let first = self.entries.partition_point(|entry| entry.last() <= Some(after));
+        let first = self.entries.partition_point(|entry| entry.last_sequence() <= Some(after));
         let (mut parts, mut left) = (Vec::new(), count);
         for entry in self.entries.iter().skip(first) {
             if left == 0 {
@@ -193,7 +193,7 @@ mod tests {
             assert!(parts.iter().map(|part| part.events.len()).sum::<usize>() <= count);
             for part in parts {
                 seen.extend(part.sequences().map(|one| one.to_string()));
-                after = part.last().unwrap();
+                after = part.last_sequence().unwrap();
             }
         }
     }

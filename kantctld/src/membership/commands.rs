@@ -40,7 +40,7 @@ pub fn run_found(config: &ControllerConfig) -> Result<String, MembershipError> {
 pub fn run_found_key(config: &ControllerConfig) -> Result<String, MembershipError> {
     act_as_owner(config)?;
     let path = Path::new(&config.cluster_key);
-    ClusterKeys::new(ClusterKey::generate()?).create(path)?;
+    ClusterKeys::new(ClusterKey::generate()?).create_file(path)?;
     Ok(format!(
         "made a new cluster key, {}: copy it to the other controllers (same owner, mode 0600), \
          start them, then invite all nodes again",

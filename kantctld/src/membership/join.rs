@@ -144,7 +144,7 @@ fn keep_key(path: &Path, secret: &str) -> Result<(), MembershipError> {
         if let Some(parent) = path.parent() {
             net::make_passable_dir(parent).map_err(MembershipError::io("make", parent))?;
         }
-        ClusterKeys::new(key).create(path)?;
+        ClusterKeys::new(key).create_file(path)?;
     }
     Ok(())
 }

@@ -113,7 +113,7 @@ impl<M: ThreadMachine, D: Disk + 'static> Thread<M, D> {
                 self.replica.finish_snapshot(saved);
             }
             if let Some(computed) = self.sum_thread.take() {
-                self.replica.finish_sum(computed);
+                self.replica.record_checksum(computed);
             }
             self.settle()?;
             if let Some(saving) = self.replica.take_snapshot_task() {

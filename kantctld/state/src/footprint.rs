@@ -66,7 +66,7 @@ impl Sum {
         }
     }
 
-    fn with(&self, loads: &[Load]) -> u64 {
+    fn bytes_with(&self, loads: &[Load]) -> u64 {
         let texts = loads.iter().flat_map(|load| load.texts);
         let new: BTreeMap<_, _> = texts.filter(|(hash, _)| !self.uses.contains_key(hash)).collect();
         let own: u64 = loads.iter().map(|load| load.own).sum();
@@ -168,7 +168,7 @@ impl Footprint {
     pub(crate) fn bytes_with(&self, uid: Uid, loads: &[Load]) -> (u64, u64) {
         let empty = Sum::default();
         let living = self.users.get(&uid).map_or(&empty, |of| &of.living);
-        (living.bytes, living.with(loads))
+        (living.bytes, living.bytes_with(loads))
     }
 
     /// The finished job of a user that loses its texts next, if they exceed `most` bytes.

@@ -14,7 +14,7 @@ pub trait Disk: Send + Sync {
     type Lock: Send + Sync;
 
     /// The name of a file (or, for an empty name, of the directory) in messages to an operator.
-    fn place(&self, name: &str) -> String;
+    fn display_path(&self, name: &str) -> String;
     /// Takes the exclusive lock on a file, created if missing. `WouldBlock` if another holds it.
     fn lock(&self, name: &str) -> io::Result<Self::Lock>;
     /// Creates an empty file, or truncates an existing one. The name is durable after `sync_dir`.

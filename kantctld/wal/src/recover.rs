@@ -46,12 +46,12 @@ pub(crate) struct Opened<D: Disk> {
 
 /// Opens a directory whose lock is held. Everything is read and checked before the disk is changed.
 pub(crate) fn recover<D: Disk>(disk: Arc<D>, options: Options) -> Result<Opened<D>> {
-    let names = disk.list().map_err(|e| Error::fatal("list", disk.place(""), e))?;
+    let names = disk.list().map_err(|e| Error::fatal("list", disk.display_path(""), e))?;
     let listing = Listing::of(&names);
-    check_listing(&listing, &disk.place(""))?;
+    check_listing(&listing, &disk.display_path(""))?;
     let mut tail = Tail::new(options.memory_bytes);
     let replayed = replay(&*disk, &listing.segments, &mut tail)?;
-    tail.check_whole().map_err(|reason| incomplete_log(disk.place(""), reason))?;
+    tail.check_whole().map_err(|reason| incomplete_log(disk.display_path(""), reason))?;
     let mut snapshots = SnapshotFiles::new(disk.clone(), listing.snapshots);
     let (snapshot, damaged_snapshot) = choose_snapshot(&mut snapshots, &tail)?;
     let reset = match &snapshot {
@@ -61,9 +61,9 @@ pub(crate) fn recover<D: Disk>(disk: Arc<D>, options: Options) -> Result<Opened<
 
     // A killed process may have left names that are not durable. What is written from here on
     // builds on them, so they are synced first.
-    disk.sync_dir().map_err(|e| Error::fatal("sync", disk.place(""), e))?;
+    disk.sync_dir().map_err(|e| Error::fatal("sync", disk.display_path(""), e))?;
     for tmp in listing.unfinished {
-        disk.remove(tmp).map_err(|e| Error::write("remove", disk.place(tmp), e))?;
+        disk.remove(tmp).map_err(|e| Error::write("remove", disk.display_path(tmp), e))?;
     }
     let spares = SpareFiles::new(disk.clone(), options.segment_bytes, &listing.spares)?;
     let torn = replayed.as_ref().and_then(|replayed| replayed.torn.clone());
@@ -137,7 +137,7 @@ struct Read<F> {
 }
 
 fn read<D: Disk>(disk: &D, id: SegmentId) -> Result<Read<D::File>> {
-    let name = disk.place(&file_names::segment(id));
+    let name = disk.display_path(&file_names::segment(id));
     let fatal = |source| Error::fatal("read", name.clone(), source);
     let file = disk.open(&file_names::segment(id)).map_err(fatal)?;
     let bytes = disk::read_all(&file).map_err(fatal)?;

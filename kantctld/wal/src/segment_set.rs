@@ -111,7 +111,7 @@ impl<D: Disk> SegmentSet<D> {
     /// [`Error::Io`], or [`Error::Corrupt`] if it was damaged after it was written.
     pub fn read(&self, location: RecordLocation) -> Result<Vec<Item>> {
         let name = file_names::segment(location.segment);
-        let file = self.disk.place(&name);
+        let file = self.disk.display_path(&name);
         let fatal = |source| Error::fatal("read", file.clone(), source);
         let damaged = |reason: &str| {
             FilePosition { file: file.clone(), offset: location.offset }.corrupt(reason)
@@ -182,7 +182,7 @@ impl<D: Disk> SegmentSet<D> {
     }
 
     fn active_place(&self) -> String {
-        self.disk.place(&file_names::segment(self.active.head.id))
+        self.disk.display_path(&file_names::segment(self.active.head.id))
     }
 }
 
@@ -230,11 +230,11 @@ fn name_segment<D: Disk>(
     id: SegmentId,
     bytes: &[u8],
 ) -> Result<()> {
-    let place = || disk.place(spare);
+    let place = || disk.display_path(spare);
     file.write_at(0, bytes).map_err(|e| Error::write("write", place(), e))?;
     file.sync().map_err(|e| Error::fatal("sync", place(), e))?;
     disk.rename(spare, &file_names::segment(id)).map_err(|e| Error::write("rename", place(), e))?;
-    disk.sync_dir().map_err(|e| Error::fatal("sync", disk.place(""), e))
+    disk.sync_dir().map_err(|e| Error::fatal("sync", disk.display_path(""), e))
 }
 
 #[cfg(test)]

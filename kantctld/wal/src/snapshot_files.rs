@@ -37,7 +37,7 @@ impl<D: Disk> SnapshotFiles<D> {
     }
 
     pub fn place(&self, index: Index) -> String {
-        self.disk.place(&file_names::snapshot(index))
+        self.disk.display_path(&file_names::snapshot(index))
     }
 
     /// Notes that recovery uses this snapshot; newer ones are damaged.
@@ -50,7 +50,7 @@ impl<D: Disk> SnapshotFiles<D> {
     /// Reads and verifies a snapshot.
     pub fn load(&self, index: Index) -> Result<Snapshot> {
         let name = file_names::snapshot(index);
-        let place = self.disk.place(&name);
+        let place = self.disk.display_path(&name);
         let bytes = self.disk.open(&name).and_then(|file| disk::read_all(&file));
         match bytes {
             Ok(bytes) => Snapshot::decode(bytes, index, &place),
@@ -74,13 +74,13 @@ impl<D: Disk> SnapshotFiles<D> {
         let Written { tmp, position } = *written;
         let name = file_names::snapshot(position.index);
         let renamed = self.disk.rename(tmp, &name);
-        let renamed = renamed.map_err(|e| Error::write("rename", self.disk.place(tmp), e));
+        let renamed = renamed.map_err(|e| Error::write("rename", self.disk.display_path(tmp), e));
         if let Err(Error::NoSpace { .. }) = renamed {
             // As if there had been no space to write it.
             let _ = self.disk.remove(tmp);
         }
         renamed?;
-        self.disk.sync_dir().map_err(|e| Error::fatal("sync", self.disk.place(""), e))?;
+        self.disk.sync_dir().map_err(|e| Error::fatal("sync", self.disk.display_path(""), e))?;
         self.kept.push(position.index);
         self.newest = Some(position);
         self.prune()
@@ -89,7 +89,7 @@ impl<D: Disk> SnapshotFiles<D> {
     /// Removes a written snapshot that is not needed.
     pub fn discard(&self, written: &Written) -> Result<()> {
         let removed = self.disk.remove(written.tmp);
-        removed.map_err(|e| Error::fatal("remove", self.disk.place(written.tmp), e))
+        removed.map_err(|e| Error::fatal("remove", self.disk.display_path(written.tmp), e))
     }
 
     /// Removes old snapshots. Not synced: a file that reappears after a crash is removed next time.
@@ -103,7 +103,7 @@ impl<D: Disk> SnapshotFiles<D> {
             }
             let name = file_names::snapshot(index);
             let removed = self.disk.remove(&name);
-            removed.map_err(|e| Error::fatal("remove", self.disk.place(&name), e))?;
+            removed.map_err(|e| Error::fatal("remove", self.disk.display_path(&name), e))?;
         }
         Ok(())
     }

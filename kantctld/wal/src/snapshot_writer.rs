@@ -47,7 +47,7 @@ pub(crate) fn write<D: Disk>(disk: &D, tmp: &'static str, snapshot: &Snapshot) -
 }
 
 fn fill<D: Disk>(disk: &D, tmp: &str, snapshot: &Snapshot) -> Result<()> {
-    let place = || disk.place(tmp);
+    let place = || disk.display_path(tmp);
     let head = snapshot.encode_head();
     let file = disk.create(tmp).map_err(|e| Error::write("create", place(), e))?;
     file.write_at(0, &head)

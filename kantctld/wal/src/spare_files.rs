@@ -54,7 +54,7 @@ impl<D: Disk> SpareFiles<D> {
 
     fn remove(&self, name: &str) -> Result<()> {
         let removed = self.disk.remove(name);
-        removed.map_err(|source| Error::write("remove", self.disk.place(name), source))
+        removed.map_err(|source| Error::write("remove", self.disk.display_path(name), source))
     }
 
     /// A file of this size: a spare one if it fits, otherwise a new one.
@@ -67,7 +67,8 @@ impl<D: Disk> SpareFiles<D> {
         self.prepare_up_to(size_bytes)?;
         let name = self.ready.pop().expect("one was made ready");
         let opened = self.disk.open(&name);
-        let file = opened.map_err(|source| Error::fatal("open", self.disk.place(&name), source))?;
+        let file =
+            opened.map_err(|source| Error::fatal("open", self.disk.display_path(&name), source))?;
         Ok(Spare { name, file })
     }
 
@@ -106,7 +107,7 @@ impl<D: Disk> SpareFiles<D> {
     /// The next file of an earlier run; files of another size are removed.
     fn renew(&mut self) -> Result<Option<Filling<D::File>>> {
         while let Some(name) = self.stale.pop() {
-            let place = || self.disk.place(&name);
+            let place = || self.disk.display_path(&name);
             let file = self.disk.open(&name).map_err(|e| Error::fatal("open", place(), e))?;
             let length = file.len_bytes().map_err(|e| Error::fatal("read", place(), e))?;
             if length == self.size_bytes {
@@ -121,14 +122,14 @@ impl<D: Disk> SpareFiles<D> {
         let name = file_names::spare(self.next_number);
         self.next_number += 1;
         let created = self.disk.create(&name);
-        let file = created.map_err(|e| Error::write("create", self.disk.place(&name), e))?;
+        let file = created.map_err(|e| Error::write("create", self.disk.display_path(&name), e))?;
         Ok(Filling { name, file, filled_bytes: 0 })
     }
 
     /// Fills the file up to `end`, durably. If there is no space, the file is removed.
     fn fill(&self, filling: &mut Filling<D::File>, end: u64) -> Result<()> {
         let Filling { name, file, filled_bytes } = filling;
-        let place = || self.disk.place(name);
+        let place = || self.disk.display_path(name);
         let filled = disk::fill_zeros(file, *filled_bytes, end - *filled_bytes);
         let filled = filled.map_err(|e| Error::write("fill with zeros", place(), e));
         if let Err(Error::NoSpace { .. }) = filled {
@@ -143,7 +144,7 @@ impl<D: Disk> SpareFiles<D> {
     /// Retires a segment: makes it a spare file, or removes it. Synced at once, so that a head
     /// written into the file later cannot appear under the old name.
     pub fn retire(&mut self, segment: &str, size_bytes: u64) -> Result<()> {
-        let place = || self.disk.place(segment);
+        let place = || self.disk.display_path(segment);
         let kept = self.ready.len() + self.stale.len() + usize::from(self.filling.is_some());
         if size_bytes == self.size_bytes && kept < READY_MAX {
             let name = file_names::spare(self.next_number);
@@ -154,7 +155,7 @@ impl<D: Disk> SpareFiles<D> {
         } else {
             self.disk.remove(segment).map_err(|e| Error::fatal("remove", place(), e))?;
         }
-        self.disk.sync_dir().map_err(|e| Error::fatal("sync", self.disk.place(""), e))
+        self.disk.sync_dir().map_err(|e| Error::fatal("sync", self.disk.display_path(""), e))
     }
 }
 

@@ -43,7 +43,7 @@ impl<D: Disk> Wal<D> {
     pub fn open(disk: D, options: Options) -> Result<(Wal<D>, Recovered)> {
         options.check()?;
         let lock = disk.lock(file_names::LOCK).map_err(|source| {
-            let file = disk.place(file_names::LOCK);
+            let file = disk.display_path(file_names::LOCK);
             match source.kind() {
                 io::ErrorKind::WouldBlock => Error::Locked { file },
                 _ => Error::fatal("lock", file, source),

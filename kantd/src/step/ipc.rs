@@ -73,7 +73,7 @@ fn path_of(limit: &str) -> String {
 }
 
 /// Whether the machine has message queues mounted.
-pub fn shows_queues() -> bool {
+pub fn is_mqueue_mounted() -> bool {
     statfs(QUEUES).is_ok_and(|found| found.filesystem_type() == MQUEUE_MAGIC)
 }
 

@@ -133,7 +133,7 @@ pub fn enter(
     let ipc = ipc::enter().map_err(|error| {
         io::Error::new(error.kind(), format!("failed to make an IPC namespace: {error}"))
     })?;
-    let shows_queues = ipc.is_some() && ipc::shows_queues();
+    let shows_queues = ipc.is_some() && ipc::is_mqueue_mounted();
     let mut entered = Entered { mounts: Vec::new(), ipc };
     if !dirs.is_empty() {
         enter_dirs(dirs, step, memory, kept)?;

@@ -234,7 +234,7 @@ impl Process {
             self.replica.finish_snapshot(saved);
         }
         if let Some(summed) = self.summed.take() {
-            self.replica.finish_sum(summed);
+            self.replica.record_checksum(summed);
         }
         if now_ms >= self.report_due_ms {
             self.report_due_ms = now_ms + REPORT_PERIOD_MS;

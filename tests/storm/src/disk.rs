@@ -68,8 +68,8 @@ impl Disk for StormDisk {
     type File = StormFile;
     type Lock = <MemDisk as Disk>::Lock;
 
-    fn place(&self, name: &str) -> String {
-        self.memory.place(name)
+    fn display_path(&self, name: &str) -> String {
+        self.memory.display_path(name)
     }
 
     fn lock(&self, name: &str) -> io::Result<Self::Lock> {

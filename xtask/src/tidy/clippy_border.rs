@@ -34,7 +34,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
             None => {}
         }
     }
-    findings.extend(repeated_settings(tree));
+    findings.extend(missing_root_settings(tree));
     findings
 }
 
@@ -69,7 +69,7 @@ fn path_of(entry: &Value) -> Option<&str> {
     entry.as_str().or_else(|| entry.get("path")?.as_str())
 }
 
-fn repeated_settings(tree: &Tree) -> Vec<Finding> {
+fn missing_root_settings(tree: &Tree) -> Vec<Finding> {
     let settings = |file: &File| -> BTreeSet<String> {
         let table = file.text.parse::<Table>().unwrap_or_default();
         let own = table.into_iter().filter(|(key, _)| !key.starts_with("disallowed-"));

@@ -38,13 +38,13 @@ impl File {
     }
 
     /// The paths, without `.rs`, of the modules that it declares for tests only.
-    pub fn test_modules(&self) -> impl Iterator<Item = String> {
+    pub fn test_module_files(&self) -> impl Iterator<Item = String> {
         let is_root = ["lib.rs", "main.rs", "mod.rs"].contains(&self.name());
         let folder = match is_root {
             true => self.path.strip_suffix(self.name()).unwrap_or_default().to_owned(),
             false => format!("{}/", self.path.strip_suffix(".rs").unwrap_or_default()),
         };
-        self.source.test_modules().map(move |name| format!("{folder}{name}"))
+        self.source.test_module_files().map(move |name| format!("{folder}{name}"))
     }
 
     /// The lines with their numbers, from 1.

@@ -110,7 +110,7 @@ impl Source {
     }
 
     /// The names of modules in files of their own that exist only in tests.
-    pub fn test_modules(&self) -> impl Iterator<Item = &str> {
+    pub fn test_module_files(&self) -> impl Iterator<Item = &str> {
         let declared = self
             .tokens
             .windows(3)

@@ -53,15 +53,15 @@ fn read_from(text: &str, now: &Zoned) -> Result<Time, BeginError> {
     }
     let clock = match text.as_str() {
         "today" => return Ok(to_time(now.timestamp())),
-        "tomorrow" => return next_day(now, Clock::midnight()),
+        "tomorrow" => return tomorrow_at(now, Clock::midnight()),
         "midnight" => Some(Clock::midnight()),
         "noon" => Some(Clock::constant(12, 0, 0, 0)),
         "teatime" => Some(Clock::constant(16, 0, 0, 0)),
         _ => read_clock(&text),
     };
     match clock {
-        Some(clock) if clock > now.time() => on_day(now, clock),
-        Some(clock) => next_day(now, clock),
+        Some(clock) if clock > now.time() => at_time_on_day(now, clock),
+        Some(clock) => tomorrow_at(now, clock),
         None => read_date(&text, now),
     }
 }
@@ -120,13 +120,13 @@ fn read_date(text: &str, now: &Zoned) -> Result<Time, BeginError> {
     if at < now.timestamp() { Err(BeginError::Past) } else { Ok(to_time(at)) }
 }
 
-fn on_day(day: &Zoned, clock: Clock) -> Result<Time, BeginError> {
+fn at_time_on_day(day: &Zoned, clock: Clock) -> Result<Time, BeginError> {
     let at = day.with().time(clock).build().map_err(|_| BeginError::Shape)?;
     Ok(to_time(at.timestamp()))
 }
 
-fn next_day(now: &Zoned, clock: Clock) -> Result<Time, BeginError> {
-    on_day(&now.tomorrow().map_err(|_| BeginError::Shape)?, clock)
+fn tomorrow_at(now: &Zoned, clock: Clock) -> Result<Time, BeginError> {
+    at_time_on_day(&now.tomorrow().map_err(|_| BeginError::Shape)?, clock)
 }
 
 #[cfg(test)]

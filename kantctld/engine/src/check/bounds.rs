@@ -105,7 +105,7 @@ impl<'a> Bounds<'a> {
     }
 
     /// Adds what a job will hold that is promised a start. Returns the bounds that it breaks.
-    pub fn planned_start(&mut self, job: &WaitingJob, held: &Held) -> Vec<String> {
+    pub fn add_planned_start(&mut self, job: &WaitingJob, held: &Held) -> Vec<String> {
         self.takes(job, held.clone())
     }
 

@@ -33,7 +33,7 @@ impl Judge<'_> {
         }
         let is_within = |grown: bool| {
             let mut bounds = self.bounds_at(planned_start.at, &round.decisions, grown);
-            bounds.planned_start(job, &held).is_empty()
+            bounds.add_planned_start(job, &held).is_empty()
         };
         if is_within(false) && !is_within(true) {
             self.key = *key;

@@ -70,7 +70,7 @@ impl Judge<'_> {
             self.snapshot.nodes().into_iter().map(|node| node.name).collect();
         // A reservation for one component of several promises no start.
         job.together.is_none()
-            && self.is_among_the_first(queue, job)
+            && self.is_within_backfill_depth(queue, job)
             && queue.behind == Behind::Backfill
             && queue.order == Order::Fifo
             && planned_start.nodes.iter().all(|node| known.contains(node))
@@ -80,7 +80,7 @@ impl Judge<'_> {
 
     /// Whether the job is among the first of its queue that hold promises, as many as the queue
     /// makes now. A new policy may make fewer; later promises then no longer bind.
-    fn is_among_the_first(&self, queue: &Queue, job: &WaitingJob) -> bool {
+    fn is_within_backfill_depth(&self, queue: &Queue, job: &WaitingJob) -> bool {
         let own = self.place_in_order(job);
         let is_ahead = |key: &JobKey| {
             self.snapshot

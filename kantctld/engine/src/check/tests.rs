@@ -8,8 +8,8 @@ mod yields;
 
 use super::*;
 use crate::testing::{
-    change_policy, cpu_node, gpu_node, key, name, request, run, smt_node, snapshot, waiting,
-    with_leafs, with_zone,
+    change_policy, cpu_node, gpu_node, key, name, request, run, set_leaf_groups, set_zone,
+    smt_node, snapshot, waiting,
 };
 use common::id::{Attempt, GpuIndex};
 use common::resource::{Allocation, GpuRequest, PerNodeMax, Request, Share};
@@ -242,7 +242,7 @@ fn nodes_are_up_in_the_queue_wanted_and_of_its_zone() {
     assert_eq!(not, "job 1 on a: a node it excluded");
     let featureless = wrong(&|s| change(s, |request| request.constraint = "ib".parse().ok()));
     assert_eq!(featureless, "job 1 on a: a node without the features it asks for");
-    let zone = wrong(&|s| with_zone(s, "serve", &["a"]));
+    let zone = wrong(&|s| set_zone(s, "serve", &["a"]));
     assert_eq!(zone, "job 1 on a: the node is kept for services of another zone");
     let nowhere = [start(1, vec![share("z", 2, "0-1")])];
     assert_eq!(faults(&cluster(), &nowhere), "job 1 gets node z, which there is not");
@@ -251,7 +251,7 @@ fn nodes_are_up_in_the_queue_wanted_and_of_its_zone() {
 #[test]
 fn nodes_are_as_near_as_insisted_on_and_groups_are_spread() {
     let mut snapshot = cluster();
-    with_leafs(&mut snapshot, &[("l", "a"), ("m", "b g")]);
+    set_leaf_groups(&mut snapshot, &[("l", "a"), ("m", "b g")]);
     let near = |required| Some(Nearness { level: Level::Leaf, required });
     change(&mut snapshot, |request| request.near = near(true));
     let on = |snapshot: &Snapshot, a: &str, b: &str| {

@@ -59,7 +59,7 @@ impl<M: Machine> Comparison<M> {
 }
 
 impl<M: Machine, D: Disk, T> Replica<M, D, T> {
-    /// A checksum that is to be computed and passed to [`Replica::finish_sum`].
+    /// A checksum that is to be computed and passed to [`Replica::record_checksum`].
     pub fn take_sum_task(&mut self) -> Option<SumTask<M>> {
         match std::mem::replace(&mut self.comparison.stage, SumStage::Taken) {
             SumStage::Ready(task) => Some(task),
@@ -71,7 +71,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
     }
 
     /// Notes a computed checksum. A comparison that is left out does no harm.
-    pub fn finish_sum(&mut self, computed: SumOutcome) {
+    pub fn record_checksum(&mut self, computed: SumOutcome) {
         self.comparison.stage = SumStage::Idle;
         match computed.0 {
             // A snapshot may have replaced the state meanwhile.

@@ -286,7 +286,7 @@ impl TestCluster {
         let (mut sums, mut ends) = (Vec::new(), Vec::new());
         for (id, node) in &mut self.nodes {
             if let Some(task) = node.take_sum_task() {
-                node.finish_sum(task.run());
+                node.record_checksum(task.run());
             }
             sums.extend(node.status().sum.map(|sum| (*id, sum)));
             ends.extend(node.tick().err().map(|error| (*id, error)));

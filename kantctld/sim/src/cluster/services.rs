@@ -138,7 +138,7 @@ impl Cluster {
             return Ok(false);
         }
         self.services.is_due = false;
-        let scaled = self.decide();
+        let scaled = self.autoscale_if_due();
         self.services.readiness.prune(&self.state);
         let plan = services::look(&self.state, &self.services.readiness, now);
         self.services.look_at = plan.look_at;
@@ -151,7 +151,7 @@ impl Cluster {
     }
 
     /// The decisions of autoscaling policies, if they are due.
-    fn decide(&mut self) -> Vec<Command> {
+    fn autoscale_if_due(&mut self) -> Vec<Command> {
         let now = self.now;
         let is_due = self.services.decided_at.is_none_or(|at| at + DECIDE_PAUSE_MIN <= now);
         if !is_due || policies(&self.state).next().is_none() {

@@ -227,7 +227,7 @@ impl Disk for MemDisk {
     type File = MemFile;
     type Lock = MemLock;
 
-    fn place(&self, name: &str) -> String {
+    fn display_path(&self, name: &str) -> String {
         format!("memory:/{name}")
     }
 

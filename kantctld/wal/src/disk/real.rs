@@ -41,7 +41,7 @@ impl Disk for RealDisk {
     type File = File;
     type Lock = File;
 
-    fn place(&self, name: &str) -> String {
+    fn display_path(&self, name: &str) -> String {
         if name.is_empty() {
             return self.path.display().to_string();
         }

@@ -90,7 +90,7 @@ fn as_user(account: &Account, what: impl FnOnce() -> nix::Result<()>) -> nix::Re
     let theirs: Vec<Gid> = account.groups.iter().map(|gid| Gid::from_raw(gid.0)).collect();
     // SAFETY: passes numbers only.
     let bits = Errno::result(unsafe { libc::prctl(libc::PR_GET_SECUREBITS) })?;
-    set_bits(bits | SECBIT_NO_SETUID_FIXUP)?;
+    set_securebits(bits | SECBIT_NO_SETUID_FIXUP)?;
     unistd::setgroups(&theirs)?;
     let gid = unistd::setfsgid(Gid::from_raw(account.gid.0));
     let uid = unistd::setfsuid(Uid::from_raw(account.uid.0));
@@ -98,11 +98,11 @@ fn as_user(account: &Account, what: impl FnOnce() -> nix::Result<()>) -> nix::Re
     unistd::setfsuid(uid);
     unistd::setfsgid(gid);
     unistd::setgroups(&groups)?;
-    set_bits(bits)?;
+    set_securebits(bits)?;
     done
 }
 
-fn set_bits(bits: libc::c_int) -> nix::Result<()> {
+fn set_securebits(bits: libc::c_int) -> nix::Result<()> {
     // SAFETY: passes numbers only.
     Errno::result(unsafe { libc::prctl(libc::PR_SET_SECUREBITS, bits, 0, 0, 0) }).map(drop)
 }

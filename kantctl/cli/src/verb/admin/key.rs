@@ -120,7 +120,7 @@ pub async fn run(asked: &Key, server: &Server, screen: &Screen) -> Result<u8, Fa
 /// Begins the next step after the one that is shown.
 async fn advance(server: &Server) -> Result<Value, Failure> {
     let shown: Answer<ClusterKeyView> = server.get::<Value>(KEY).await?.try_into()?;
-    let left = behind(&shown.typed);
+    let left = describe_hosts_behind(&shown.typed);
     if !left.is_empty() {
         note(&format!("left behind: {}", left.join("; ")));
     }
@@ -135,7 +135,7 @@ async fn complete(server: &Server, begun: Value) -> Result<Value, Failure> {
     let (mut printed, mut settled_at) = (None, None);
     loop {
         let view = &answer.typed;
-        let behind = behind(view);
+        let behind = describe_hosts_behind(view);
         if view.rotation.is_none() {
             let since = *settled_at.get_or_insert_with(Instant::now);
             if behind.is_empty() || since.elapsed() > LAST_STEP {
@@ -171,7 +171,7 @@ fn step(view: &ClusterKeyView) -> &'static str {
     }
 }
 
-fn behind(view: &ClusterKeyView) -> Vec<String> {
+fn describe_hosts_behind(view: &ClusterKeyView) -> Vec<String> {
     let ids = view.controllers_behind.iter().map(ToString::to_string).collect::<Vec<_>>();
     let controllers = (!ids.is_empty()).then(|| format!("controllers {}", ids.join(", ")));
     let nodes = &view.nodes_behind;
@@ -195,7 +195,7 @@ fn summary(view: &ClusterKeyView, zone: &Zone) -> String {
             record.fact("step", step(view));
         }
     }
-    let behind = behind(view);
+    let behind = describe_hosts_behind(view);
     record.fact("behind", if behind.is_empty() { "no host".to_owned() } else { behind.join("; ") });
     record.text()
 }

@@ -48,11 +48,11 @@ impl LineReader {
             true => from_json(text)?,
             false => split(text).map_err(|error| usage(error.to_string()))?,
         };
-        if words.is_empty() { Ok(None) } else { self.of_words(words).map(Some) }
+        if words.is_empty() { Ok(None) } else { self.request_from_words(words).map(Some) }
     }
 
     /// The request of a line that is split into words.
-    pub fn of_words(&mut self, words: Vec<String>) -> Result<SubmitRequest, Failure> {
+    pub fn request_from_words(&mut self, words: Vec<String>) -> Result<SubmitRequest, Failure> {
         let parsed = self.command.try_get_matches_from_mut(words);
         let line = parsed.and_then(|matches| BatchLine::from_arg_matches(&matches));
         let submit::Args { options, wrap, script } =

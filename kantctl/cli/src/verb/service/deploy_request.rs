@@ -71,7 +71,7 @@ fn role_spec(
     let name = role.name.clone();
     let submitted = match &role.submit {
         SubmitWords::Line(line) => reader.request(line)?,
-        SubmitWords::Words(words) => Some(reader.of_words(words.clone())?),
+        SubmitWords::Words(words) => Some(reader.request_from_words(words.clone())?),
     };
     let none = || format!("role {name}: `submit` is empty: give a script, or --wrap COMMAND");
     let submitted = submitted.ok_or_else(|| Failure::usage(anyhow::Error::msg(none())))?;

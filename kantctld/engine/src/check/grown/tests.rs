@@ -6,8 +6,8 @@ use crate::model::job::{RunningJob, WaitingJob};
 use crate::model::snapshot::{Growing, PlannedStart, Snapshot};
 use crate::round::round_result::Round;
 use crate::testing::{
-    booking, change_policy, cpu_node, gpu_node, key, name, request, run, snapshot, waiting,
-    with_leafs,
+    booking, change_policy, cpu_node, gpu_node, key, name, request, run, set_leaf_groups, snapshot,
+    waiting,
 };
 use common::gpu_parts::{GpuParts, PartSize};
 use common::id::Attempt;
@@ -134,7 +134,7 @@ fn a_job_gets_no_node_that_it_may_not_have() {
     assert_eq!(faults(&early, &[onto_b()]), says);
     let near = Nearness { level: Level::Leaf, required: true };
     let mut apart = growing(|asked| asked.near = Some(near));
-    with_leafs(&mut apart, &[("l", "a c"), ("m", "b")]);
+    set_leaf_groups(&mut apart, &[("l", "a c"), ("m", "b")]);
     assert_eq!(faults(&apart, &[onto_b()]), "job 9 gets nodes further apart than it allows");
     assert_eq!(faults(&apart, &[grow(vec![share("c", 1, "0")])]), "");
     let mut booked = growing(|_| ());

@@ -6,7 +6,7 @@ use super::*;
 fn components_are_as_near_to_each_other_as_required() {
     let faults_with = |required, nodes: [&str; 2]| {
         let mut snapshot = cluster();
-        with_leafs(&mut snapshot, &[("l", "a"), ("m", "b g")]);
+        set_leaf_groups(&mut snapshot, &[("l", "a"), ("m", "b g")]);
         change_policy(&mut snapshot, |policy| policy.fair_sharing = true);
         let near_all = Some(Nearness { level: Level::Leaf, required });
         for job in [1, 2] {

@@ -80,7 +80,9 @@ fn on_nodes(
     if let (Some(blocks), Some(largest)) = (Blocks::of(search, nodes.0 as usize), sizes.first()) {
         return blocks.first(search, largest.part, length, window);
     }
-    if let ([size], None, true) = (&sizes[..], search.shape.demand.request.near, search.is_open()) {
+    if let ([size], None, true) =
+        (&sizes[..], search.shape.demand.request.near, search.is_unreserved())
+    {
         return first_to_end(search, *size, window);
     }
     let smallest = sizes.last().map(|size| search.takes_least(size.part));

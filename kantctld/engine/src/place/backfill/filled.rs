@@ -37,7 +37,7 @@ fn filled_from(
     after: Time,
 ) -> Option<Earliest> {
     let all = search.shape.demand.tasks;
-    let at = if search.is_open() {
+    let at = if search.is_unreserved() {
         let holders = |at: &NodeIndex| search.trial.holders(*at).iter();
         let ends = allowed.iter().flat_map(holders).map(|holder| gone_at(holder, search.now));
         let mut times: Vec<Time> = ends.filter(|time| *time > after && *time < NEVER).collect();

@@ -149,7 +149,7 @@ fn few_leafs(search: &NodeSearch<'_>, ranked: &[NodeIndex], count: usize) -> Vec
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{gpu_node, gpu_request, placed, snapshot, waiting, with_leafs};
+    use crate::testing::{gpu_node, gpu_request, placed, set_leaf_groups, snapshot, waiting};
     use common::topology::{Level, Nearness};
     use common::unit::{Nodes, Tasks};
 
@@ -159,7 +159,7 @@ mod tests {
         let leafs = [("l", "a b c"), ("m", "d e"), ("n", "f g h i")];
         let place = |nodes: u32, near: Option<Nearness>| {
             let mut snapshot = snapshot(names.map(|name| gpu_node(name, 8)).to_vec());
-            with_leafs(&mut snapshot, &leafs);
+            set_leaf_groups(&mut snapshot, &leafs);
             let mut request = gpu_request(8);
             (request.nodes, request.tasks, request.near) = (Some(Nodes(nodes)), Tasks(nodes), near);
             snapshot.set_waiting(waiting(1, request, 10));
@@ -177,7 +177,7 @@ mod tests {
     fn segments_keep_each_block_under_one_leaf() {
         let mut snapshot =
             snapshot(["a", "b", "c", "d", "e"].map(|name| gpu_node(name, 8)).to_vec());
-        with_leafs(&mut snapshot, &[("l", "a b c"), ("m", "d e")]);
+        set_leaf_groups(&mut snapshot, &[("l", "a b c"), ("m", "d e")]);
         let mut request = gpu_request(8);
         (request.nodes, request.tasks) = (Some(Nodes(4)), Tasks(4));
         request.segment = Some(Nodes(2));

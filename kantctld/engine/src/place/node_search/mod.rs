@@ -44,7 +44,7 @@ impl<'a> NodeSearch<'a> {
     }
 
     /// Whether nothing is booked anywhere, and the job has no reservation.
-    pub fn is_open(&self) -> bool {
+    pub fn is_unreserved(&self) -> bool {
         self.bookings.is_empty() && self.reservation.is_none()
     }
 

@@ -29,14 +29,14 @@ pub(crate) fn bound(search: &NodeSearch<'_>, group: GroupIndex, takes: Takes) ->
 #[cfg(test)]
 mod tests {
     use crate::testing::{
-        gpu_node, gpu_request, placed, snapshot, use_gpus, waiting, with_placement,
+        gpu_node, gpu_request, placed, set_placement_policy, snapshot, use_gpus, waiting,
     };
     use common::policy::Placement;
 
     #[test]
     fn the_example() {
         let mut snapshot = snapshot(vec![gpu_node("a", 8), gpu_node("b", 8)]);
-        with_placement(&mut snapshot, Placement::Binpack);
+        set_placement_policy(&mut snapshot, Placement::Binpack);
         use_gpus(&mut snapshot, "b", 5);
         for (job, gpus) in [(1, 2), (2, 1), (3, 8)] {
             snapshot.set_waiting(waiting(job, gpu_request(gpus), 10));

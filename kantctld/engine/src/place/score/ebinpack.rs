@@ -52,12 +52,14 @@ pub(crate) fn bound(scorer: &Scorer<'_>, group: GroupIndex, takes: Takes) -> Key
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{gpu_node, gpu_request, placed, snapshot, use_gpus, waiting, with_leafs};
+    use crate::testing::{
+        gpu_node, gpu_request, placed, set_leaf_groups, snapshot, use_gpus, waiting,
+    };
 
     #[test]
     fn the_example() {
         let mut snapshot = snapshot(["a", "b", "c"].map(|name| gpu_node(name, 8)).to_vec());
-        with_leafs(&mut snapshot, &[("l", "a b"), ("m", "c")]);
+        set_leaf_groups(&mut snapshot, &[("l", "a b"), ("m", "c")]);
         use_gpus(&mut snapshot, "b", 5);
         for (job, gpus) in [(1, 2), (2, 4), (3, 8)] {
             snapshot.set_waiting(waiting(job, gpu_request(gpus), 10));

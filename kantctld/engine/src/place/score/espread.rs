@@ -29,13 +29,15 @@ pub(crate) fn key(scorer: &Scorer<'_>, at: NodeIndex) -> Key {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{gpu_node, gpu_request, placed, snapshot, waiting, with_leafs, with_zone};
+    use crate::testing::{
+        gpu_node, gpu_request, placed, set_leaf_groups, set_zone, snapshot, waiting,
+    };
 
     #[test]
     fn the_example() {
         let mut snapshot = snapshot(["a", "b", "c"].map(|name| gpu_node(name, 8)).to_vec());
-        with_leafs(&mut snapshot, &[("l", "a"), ("m", "b"), ("n", "c")]);
-        with_zone(&mut snapshot, "z", &["a", "b"]);
+        set_leaf_groups(&mut snapshot, &[("l", "a"), ("m", "b"), ("n", "c")]);
+        set_zone(&mut snapshot, "z", &["a", "b"]);
         for job in 1..=3 {
             let mut one = waiting(job, gpu_request(1), 10);
             one.service = job < 3;

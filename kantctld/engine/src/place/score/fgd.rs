@@ -188,13 +188,15 @@ impl<'y> Slots<'y> {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{gpu_node, placed, share_request, snapshot, waiting, with_placement};
+    use crate::testing::{
+        gpu_node, placed, set_placement_policy, share_request, snapshot, waiting,
+    };
     use common::policy::Placement;
 
     #[test]
     fn the_example() {
         let mut snapshot = snapshot(vec![gpu_node("a", 1), gpu_node("b", 1)]);
-        with_placement(&mut snapshot, Placement::Fgd);
+        set_placement_policy(&mut snapshot, Placement::Fgd);
         crate::testing::use_share(&mut snapshot, "a", 400);
         snapshot.set_typical(vec![crate::model::typical::Typical::share(500)]);
         for (job, milli) in [(1, 600), (2, 500), (3, 500)] {

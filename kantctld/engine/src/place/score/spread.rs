@@ -22,13 +22,13 @@ pub(crate) fn cpu_key(search: &NodeSearch<'_>, at: NodeIndex) -> Key {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{gpu_node, gpu_request, placed, snapshot, waiting, with_placement};
+    use crate::testing::{gpu_node, gpu_request, placed, set_placement_policy, snapshot, waiting};
     use common::policy::Placement;
 
     #[test]
     fn the_example() {
         let mut snapshot = snapshot(vec![gpu_node("a", 8), gpu_node("b", 8)]);
-        with_placement(&mut snapshot, Placement::Spread);
+        set_placement_policy(&mut snapshot, Placement::Spread);
         for (job, gpus) in [(1, 2), (2, 2), (3, 1)] {
             snapshot.set_waiting(waiting(job, gpu_request(gpus), 10));
         }

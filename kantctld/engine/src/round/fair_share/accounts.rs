@@ -86,7 +86,7 @@ impl Accounts {
     }
 
     /// What the jobs of a class have in common, of which this is one. `None`: their queue is gone.
-    pub(super) fn of_class<'a>(
+    pub(super) fn class_facts<'a>(
         &mut self,
         state: &mut RoundState<'a>,
         class: ClassId,
@@ -173,7 +173,7 @@ impl Accounts {
             if first.together.is_some_and(|first| one_queue(state, first).is_none()) {
                 continue;
             }
-            let Some(facts) = self.of_class(state, id, first) else { continue };
+            let Some(facts) = self.class_facts(state, id, first) else { continue };
             let most = facts.asks.most;
             let jobs = class.len() - is_in.get(&id).copied().unwrap_or(0);
             let jobs = i64::try_from(jobs).unwrap_or(i64::MAX);

@@ -126,7 +126,7 @@ impl<'a> Line<'a> {
         for (id, class) in state.snapshot.wait_queue.classes().filter(|(id, _)| may(*id)) {
             let mut jobs = class.jobs();
             let Some(first) = jobs.next() else { continue };
-            let Some(facts) = accounts.of_class(state, id, first) else { continue };
+            let Some(facts) = accounts.class_facts(state, id, first) else { continue };
             if class.len() > 1 {
                 line.behind.insert(id, Box::new(jobs));
             }

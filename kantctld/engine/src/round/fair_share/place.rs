@@ -120,7 +120,7 @@ impl<'a> FairRound<'a> {
             let may_grow = part.request.tasks_min.is_some() && gang.near.is_none();
             if may_grow && self.state.has_started(part.key) {
                 let Some(class) = self.state.snapshot.class_of(part.key) else { continue };
-                let of = self.accounts.of_class(&mut self.state, class, part);
+                let of = self.accounts.class_facts(&mut self.state, class, part);
                 let Some(facts) = of else { continue };
                 let turn = Turn { job: part, facts, ..*turn };
                 line.grows(&self.state, &self.accounts, turn, Standing::AtLeast);

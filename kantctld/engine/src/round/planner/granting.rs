@@ -98,7 +98,7 @@ impl<'a> RoundState<'a> {
 
     /// Keeps nodes for a job without room, from the time when it will have some.
     pub(crate) fn keep_for_later(&mut self, job: &'a Arc<WaitingJob>, shape: ShapeIndex) {
-        let found = self.earliest_admitted(job, shape, Window { after: self.now, by: None });
+        let found = self.earliest_start(job, shape, Window { after: self.now, by: None });
         if let Some(found) = found.filter(|(earliest, _)| earliest.at > self.now) {
             let at = found.0.at;
             self.keep_nodes(job, shape, &found);

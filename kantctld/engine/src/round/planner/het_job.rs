@@ -280,7 +280,7 @@ impl<'a> RoundState<'a> {
     fn keep_all_at(&mut self, parts: &[Part<'a>], window: Window) -> Result<(), Option<Time>> {
         let at = window.after;
         for (job, shape) in parts.iter().copied() {
-            let found = self.earliest_admitted(job, shape, window).ok_or(None)?;
+            let found = self.earliest_start(job, shape, window).ok_or(None)?;
             if found.0.at > at {
                 return Err(Some(found.0.at));
             }

@@ -22,7 +22,7 @@ impl RoundState<'_> {
         let [side] = shape.sides()[..] else { return None };
         let search = self.node_search_of(job, shape, side, &[]);
         let is_plain = self.snapshot.is_silent
-            && search.is_open()
+            && search.is_unreserved()
             && job.request.per_node_max.is_none()
             && has_one_part(job, shape);
         if !is_plain {

@@ -53,7 +53,7 @@ impl<'a> RoundState<'a> {
             .as_ref()
             .filter(|planned_start| !planned_start.nodes.is_empty())
             .map(|kept| kept.at);
-        let found = self.earliest_admitted(job, shape, Window { after: self.now, by });
+        let found = self.earliest_start(job, shape, Window { after: self.now, by });
         // A start at the same time is taken as well, on the nodes that a promise made now would
         // name, so that what is kept does not depend on when it was first promised.
         let is_as_soon = |planned_start: &PlannedStart| {
@@ -88,14 +88,14 @@ impl<'a> RoundState<'a> {
     }
 
     /// When and where a job will have room and be admitted.
-    pub(super) fn earliest_admitted(
+    pub(super) fn earliest_start(
         &mut self,
         job: &WaitingJob,
         shape: ShapeIndex,
         mut window: Window,
     ) -> Option<Found> {
         for _ in 0..ADMITTED_MAX {
-            let found = self.earliest(job, shape, window)?;
+            let found = self.earliest_room(job, shape, window)?;
             let admitted = self.admitted_from(job, shape, found.0.at)?;
             if admitted <= found.0.at {
                 return Some(found);
@@ -106,7 +106,12 @@ impl<'a> RoundState<'a> {
     }
 
     /// When and where a job will have room; an elastic job with the fewest tasks.
-    fn earliest(&mut self, job: &WaitingJob, shape: ShapeIndex, window: Window) -> Option<Found> {
+    fn earliest_room(
+        &mut self,
+        job: &WaitingJob,
+        shape: ShapeIndex,
+        window: Window,
+    ) -> Option<Found> {
         if let Some(found) = self.earliest_known(job, shape, window) {
             return found;
         }

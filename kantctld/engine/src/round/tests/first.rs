@@ -114,7 +114,7 @@ fn an_elastic_job_is_promised_a_start_with_its_fewest_tasks() {
 #[test]
 fn who_will_overflow_its_zone_holds_up_those_alone_that_would_delay_it() {
     let mut snapshot = snapshot(["a", "b", "c"].map(|name| gpu_node(name, 8)).to_vec());
-    crate::testing::with_zone(&mut snapshot, "z", &["a"]);
+    crate::testing::set_zone(&mut snapshot, "z", &["a"]);
     change_policy(&mut snapshot, |policy| {
         policy.queues[0].zone_overflow = ZoneOverflow::Pack;
         let other = Queue { nodes: vec![name("c")], placement: Placement::First, ..queue("other") };

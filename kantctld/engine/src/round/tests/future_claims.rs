@@ -172,7 +172,7 @@ fn a_promise_to_a_pinned_job_is_not_moved_by_a_floating_one_of_equal_or_lower_pr
 #[test]
 fn a_promise_to_a_job_of_segments_is_for_whole_blocks() {
     let mut snapshot = snapshot(["a", "b", "c", "d"].map(|text| cpu_node(text, 4)).to_vec());
-    crate::testing::with_leafs(&mut snapshot, &[("l", "a b"), ("m", "c d")]);
+    crate::testing::set_leaf_groups(&mut snapshot, &[("l", "a b"), ("m", "c d")]);
     for (job, node, minutes) in [(6, "a", 10), (7, "b", 90), (8, "c", 20), (9, "d", 60)] {
         run(&mut snapshot, job, share(node, "0-3"), Some(in_minutes(minutes)));
     }

@@ -1,7 +1,7 @@
 //! MIG devices: only jobs that name their kind get them.
 
 use super::*;
-use crate::testing::{cpu_node, share_request, with_placement};
+use crate::testing::{cpu_node, set_placement_policy, share_request};
 use common::gpu::GpuKind;
 use common::node::Inventory;
 use common::policy::Placement;
@@ -28,7 +28,7 @@ fn who_names_no_kind_gets_whole_gpus_in_every_way_to_place() {
     use Placement::{Binpack, EBinpack, ESpread, Fgd, First, Spread};
     for placement in [First, Binpack, EBinpack, Spread, ESpread, Fgd] {
         let mut snapshot = snapshot(vec![node_of("a", 2, 4), node_of("b", 0, 8)]);
-        with_placement(&mut snapshot, placement);
+        set_placement_policy(&mut snapshot, placement);
         wait(
             &mut snapshot,
             [

@@ -4,8 +4,8 @@
 use super::*;
 use crate::model::typical::typical;
 use crate::testing::{
-    cpu_node, gpu_node, gpu_request, linked_node, name, request, run, share, share_request,
-    snapshot, use_gpus, use_share, with_leafs,
+    cpu_node, gpu_node, gpu_request, linked_node, name, request, run, set_leaf_groups, share,
+    share_request, snapshot, use_gpus, use_share,
 };
 use common::gpu::GpuPath;
 
@@ -22,7 +22,7 @@ fn the_long_way(snapshot: &Snapshot) -> ClusterMeasure {
 fn two_leafs() -> Snapshot {
     let gpu_nodes = ["a1", "a2", "b1", "b2"].map(|name| gpu_node(name, 8));
     let mut snapshot = snapshot([&gpu_nodes[..], &[cpu_node("b3", 4)]].concat());
-    with_leafs(&mut snapshot, &[("a", "a1 a2"), ("b", "b1 b2 b3")]);
+    set_leaf_groups(&mut snapshot, &[("a", "a1 a2"), ("b", "b1 b2 b3")]);
     snapshot
 }
 

@@ -4,7 +4,7 @@ use crate::model::job::WaitingJob;
 use crate::model::node_snapshot::NodeSnapshot;
 use crate::round::preempt::tests::{World, of, owed, queue};
 use crate::testing::{
-    change_policy, gpu_node, gpu_request, key, name, request, share_request, with_leafs,
+    change_policy, gpu_node, gpu_request, key, name, request, set_leaf_groups, share_request,
 };
 use crate::{check, schedule};
 use common::policy::queue::Queue;
@@ -132,7 +132,7 @@ fn components_start_as_near_to_each_other_as_they_require() {
     let started = |near: Option<Nearness>| {
         let nodes = ["a", "b", "c", "d"].map(|name| gpu_node(name, 8));
         let mut world = fair(nodes.to_vec(), vec![queue("q")]);
-        with_leafs(&mut world.snapshot, &[("l", "a b"), ("m", "c d")]);
+        set_leaf_groups(&mut world.snapshot, &[("l", "a b"), ("m", "c d")]);
         world.submit(of(9, only_on("a", 8), "q", "low"));
         assert_eq!(world.round(), ["9 on a"]);
         for job in [1, 2] {

@@ -4,7 +4,7 @@ use super::LEFT_MIN;
 use crate::model::job::WaitingJob;
 use crate::model::node_snapshot::NodeSnapshot;
 use crate::round::preempt::tests::{World, low, of, on_nodes, owed, queue};
-use crate::testing::{change_policy, gpu_node, gpu_request, with_leafs};
+use crate::testing::{change_policy, gpu_node, gpu_request, set_leaf_groups};
 use common::policy::Limits;
 use common::resource::{GpuRequest, Request, Share};
 use common::time::Span;
@@ -168,7 +168,7 @@ fn who_is_soon_over_ends_or_gives_nodes_up_does_not_grow() {
 fn near_nodes_first_and_no_others_where_it_insists() {
     let grown = |near: Option<Nearness>| {
         let mut world = World::new(nodes("abcd"), vec![queue("q")]);
-        with_leafs(&mut world.snapshot, &[("l", "b c"), ("m", "a d")]);
+        set_leaf_groups(&mut world.snapshot, &[("l", "b c"), ("m", "a d")]);
         let rest = |job: u32, node: &str| {
             asking(low(job, 8), |request| request.only_nodes = vec![crate::testing::name(node)])
         };
