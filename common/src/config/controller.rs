@@ -107,8 +107,8 @@ config_table! {
         /// jobs, so that no job runs twice when the node is lost. Jobs submitted with --no-requeue
         /// run on. It may be at most `node_lost_after_seconds` minus `kill_grace_seconds` minus 10
         /// seconds for the clean-up. `"auto"` means this maximum if `peers` lists other controllers
-        /// and the maximum is at least 10 seconds; otherwise it means 0. 0: nodes never do this, and jobs survive any outage of the controllers. Use the same value on all
-        /// controllers.
+        /// and the maximum is at least 10 seconds; otherwise it means 0. 0: nodes never do this,
+        /// and jobs survive any outage of the controllers. Use the same value on all controllers.
         fence_after_seconds: AutoSeconds = AutoSeconds(None),
         /// Time between SIGTERM and SIGKILL when a job is cancelled or reaches its time limit.
         kill_grace_seconds: u64 = 30,

@@ -95,7 +95,7 @@ impl<'a> RoundState<'a> {
         mut window: Window,
     ) -> Option<Found> {
         for _ in 0..ADMITTED_MAX {
-            let found = self.earliest_room(job, shape, window)?;
+            let found = self.room_at(job, shape, window)?;
             let admitted = self.admitted_from(job, shape, found.0.at)?;
             if admitted <= found.0.at {
                 return Some(found);
@@ -106,12 +106,7 @@ impl<'a> RoundState<'a> {
     }
 
     /// When and where a job will have room; an elastic job with the fewest tasks.
-    fn earliest_room(
-        &mut self,
-        job: &WaitingJob,
-        shape: ShapeIndex,
-        window: Window,
-    ) -> Option<Found> {
+    fn room_at(&mut self, job: &WaitingJob, shape: ShapeIndex, window: Window) -> Option<Found> {
         if let Some(found) = self.earliest_known(job, shape, window) {
             return found;
         }
