@@ -50,7 +50,8 @@ impl AppliedEvents {
 
     /// The sequence of the last event, if there is any.
     pub fn last_sequence(&self) -> Option<EventSequence> {
-        self.sequences().last()
+        let others = u32::try_from(self.events.len().checked_sub(1)?).ok()?;
+        Some(EventSequence { entry: self.entry, place: self.first + others })
     }
 }
 

@@ -32,7 +32,7 @@ pub use controllers::Controllers;
 pub use daemon::{Daemon, end_daemons_on_signal};
 pub use disk::sync_times;
 pub use kantctl::{Answer, Kantctl, UNTIL_ENOUGH};
-pub use load::{Action, Load, Record, probe, under_load};
+pub use load::{Action, LONG, Load, Record, probe, under_load};
 pub use machine::{Gpus, Machine};
 pub use network::Network;
 pub use person::{Person, is_root};

@@ -18,6 +18,10 @@ pub(crate) const SCRIPT: &str = "#!/bin/sh\n\
     sleep 0.2\n\
     echo end $KANT_JOB_ATTEMPT >> ran/$KANT_JOB_ID\n";
 
+/// A job that is checked with those of a load, and runs until there is a file `stop`.
+pub const LONG: &str = "#!/bin/sh\necho begin $KANT_JOB_ATTEMPT >> ran/$KANT_JOB_ID\n\
+    while [ ! -e stop ]; do sleep 0.1; done\necho end $KANT_JOB_ATTEMPT >> ran/$KANT_JOB_ID\n";
+
 /// The time between two requests of one client.
 const PACE: Duration = Duration::from_millis(80);
 

@@ -6,16 +6,13 @@ use common::id::JobId;
 use common::job::Phase;
 use common::wire::api::{ClusterKeyView, KeyGeneration, KeyOffer, RotationStep, Secret};
 use common::wire::peer::PEER_PATH;
-use e2e::{Controllers, Kantctl, under_load, wait_for};
+use e2e::{Controllers, Kantctl, LONG, under_load, wait_for};
 use net::{
     Channel, Client, ClientError, ClusterKeys, Credentials, Endpoint, Identity, Keepalive,
     connect_channel,
 };
 use std::path::Path;
 
-/// A job that runs during the whole replacement.
-const LONG: &str = "#!/bin/sh\necho begin $KANT_JOB_ATTEMPT >> ran/$KANT_JOB_ID\n\
-    while [ ! -e stop ]; do sleep 0.1; done\necho end $KANT_JOB_ATTEMPT >> ran/$KANT_JOB_ID\n";
 const OFFER_PATH: &str = "/v1/cluster-key/offer";
 const STATUS: [&str; 3] = ["admin", "key", "status"];
 

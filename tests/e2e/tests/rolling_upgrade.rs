@@ -6,11 +6,8 @@ use common::id::JobId;
 use common::job::Phase;
 use common::rules_level::RulesLevel;
 use common::wire::api::{UpgradeStep, UpgradeView};
-use e2e::{Controllers, Kantctl, under_load, wait_for};
+use e2e::{Controllers, Kantctl, LONG, under_load, wait_for};
 
-/// A job that runs during the whole upgrade.
-const LONG: &str = "#!/bin/sh\necho begin $KANT_JOB_ATTEMPT >> ran/$KANT_JOB_ID\n\
-    while [ ! -e stop ]; do sleep 0.1; done\necho end $KANT_JOB_ATTEMPT >> ran/$KANT_JOB_ID\n";
 /// What only the next release understands.
 const WITH_NOTE: [&str; 3] = ["drain", "n2", "--reason=disk|replace it"];
 
