@@ -75,7 +75,7 @@ impl OpenTarget {
 ///
 /// # Errors
 /// The kernel's.
-pub fn read_regular(path: &Path) -> nix::Result<Option<File>> {
+pub fn open_regular(path: &Path) -> nix::Result<Option<File>> {
     let found = OpenTarget::at(path)?;
     match found.is_file() {
         true => found.open(OFlag::O_RDONLY | OFlag::O_NONBLOCK).map(|file| Some(file.into())),
@@ -127,11 +127,11 @@ mod tests {
     fn only_a_regular_file_is_read_as_one() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("file");
-        assert_eq!(read_regular(&file).unwrap_err(), Errno::ENOENT);
+        assert_eq!(open_regular(&file).unwrap_err(), Errno::ENOENT);
         std::fs::write(&file, "x").unwrap();
-        assert!(read_regular(&file).unwrap().is_some());
+        assert!(open_regular(&file).unwrap().is_some());
         let link = dir.path().join("link");
         std::os::unix::fs::symlink("/dev/null", &link).unwrap();
-        assert!(read_regular(&link).unwrap().is_none());
+        assert!(open_regular(&link).unwrap().is_none());
     }
 }

@@ -24,8 +24,8 @@ pub fn propose(rule: &LatencyRule, situation: Situation<'_>, state: &mut State) 
     let Some(traffic) = Traffic::measure(rule, situation) else {
         return situation.without_data(rule.interval_seconds);
     };
-    let prefill = rule.ttft.as_ref().map(|prefill| traffic.prefill(prefill));
-    let decode = rule.itl.as_ref().map(|decode| traffic.decode(decode));
+    let prefill = rule.ttft.as_ref().map(|prefill| traffic.prefill_stage(prefill));
+    let decode = rule.itl.as_ref().map(|decode| traffic.decode_stage(decode));
     let replicas = [&prefill, &decode].into_iter().flatten().map(|stage| stage.replicas).max();
     let replicas = replicas.unwrap_or(situation.current);
     let (window, rate) = (rule.interval_seconds, traffic.rate);
@@ -73,7 +73,7 @@ impl Traffic {
         })
     }
 
-    fn prefill(&self, prefill: &Prefill) -> Stage {
+    fn prefill_stage(&self, prefill: &Prefill) -> Stage {
         let figures = prefill_figures(prefill, self.tokens_in);
         // A cached prefix makes prefill faster than in the profile. Slower is it by queueing alone,
         // which more replicas than the tokens need would not end.
@@ -90,7 +90,7 @@ impl Traffic {
         }
     }
 
-    fn decode(&self, decode: &Decode) -> Stage {
+    fn decode_stage(&self, decode: &Decode) -> Stage {
         let context = Tokens(self.tokens_in.0.saturating_add(self.tokens_out.0 / 2));
         let expected = self.concurrency.map(|number| expected_itl(decode, context, number));
         let correction =

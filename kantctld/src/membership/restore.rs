@@ -52,7 +52,7 @@ pub fn restore(
     let Saved { head, state } = saved;
     let file = MembershipFile::in_dir(&config.state_dir)?;
     check_free(&file, &head)?;
-    let state = prepare_state(state)?;
+    let state = prevent_reuse(state)?;
     let state = state::persist::to_bytes(&state).map_err(backup::BackupError::from)?;
     let id = ControllerId(head.last_controller.0.saturating_add(CONTROLLERS_SKIPPED));
     let membership = Membership { cluster: drawn, id, log: LogStage::ToRestore };
@@ -102,7 +102,7 @@ const GENERATIONS_SKIPPED: u32 = 1_000_000;
 
 /// Protects against repeating what happened after the backup: skips job numbers and numbers of
 /// enrolments, and closes invitations that may have been used.
-fn prepare_state(mut state: state::State) -> Result<state::State, MembershipError> {
+fn prevent_reuse(mut state: state::State) -> Result<state::State, MembershipError> {
     if !state.skip_jobs(JOBS_SKIPPED) {
         return Err(MembershipError::NoJobNumbers);
     }
@@ -199,7 +199,7 @@ mod tests {
         };
         state::apply(&mut state, &state::Stamped { at: Time(1), command });
         assert!(state.invitation("x").is_some());
-        let renewed = prepare_state(state).unwrap();
+        let renewed = prevent_reuse(state).unwrap();
         assert!(renewed.invitations().next().is_none());
     }
 

@@ -85,7 +85,7 @@ pub(crate) fn report(
     if to == SharePhase::Running {
         fault::node_works(state, node);
     }
-    state.emit(events, Event::StepReported { id: status.id, node: node.clone(), news });
+    state.record_event(events, Event::StepReported { id: status.id, node: node.clone(), news });
     advance::advance(state, events, status.id, from);
     if to >= SharePhase::Ready {
         grow::join(state, events, status.id);
@@ -110,7 +110,7 @@ pub(crate) fn share_ended(
     // Only accounting needs the steps, so the state does not keep them.
     if rank == 0 && !end.steps.is_empty() {
         let steps = end.steps.iter().take(STEPS_REPORTED_MAX).cloned().collect();
-        state.emit(events, Event::JobStepsEnded { id, steps });
+        state.record_event(events, Event::JobStepsEnded { id, steps });
     }
     state.ledger.free(id, node);
     measured::release(state, id.key, rank, end);
@@ -129,7 +129,7 @@ pub(crate) fn share_ended(
     }
     run.usage = run.usage.and(end.usage);
     let news = ShareNews::Ended(end.cause, end.exit);
-    state.emit(events, Event::StepReported { id, node: node.clone(), news });
+    state.record_event(events, Event::StepReported { id, node: node.clone(), news });
     match leaves || is_turned_away {
         // The job was to go on without this share, so its end decides nothing.
         true => decide::without_those_that_leave(state, events, id),
@@ -167,7 +167,8 @@ fn end_one(state: &mut State, events: &mut Vec<Event>, key: JobKey, ending: Endi
     let asked = by.is_some();
     run.end = Some(End { outcome, requeue, decided_at, fault, asked, preempted, exit, message });
     let nodes = run.holding();
-    state.emit(events, Event::JobEnded { id, outcome, exit, by, preempted, requeue, nodes });
+    state
+        .record_event(events, Event::JobEnded { id, outcome, exit, by, preempted, requeue, nodes });
 }
 
 /// Changes an end that was decided but not carried out: cancels a job that would be requeued, or
@@ -192,7 +193,7 @@ pub(crate) fn change_end(
         element.moving = None;
     }
     let (outcome, by) = (Outcome::Cancelled, Some(by));
-    state.emit(events, Event::JobEndChanged { id, outcome, by, requeue });
+    state.record_event(events, Event::JobEndChanged { id, outcome, by, requeue });
     true
 }
 
@@ -241,7 +242,7 @@ fn finish(
     if state.is_all_done(key.job) {
         texts::rest_job(state, key.job);
     }
-    state.emit(events, Event::JobDone { key, attempt, outcome, by });
+    state.record_event(events, Event::JobDone { key, attempt, outcome, by });
     replicas::ended(state, key, outcome);
 }
 
@@ -258,7 +259,7 @@ fn wait_again(state: &mut State, events: &mut Vec<Event>, key: JobKey, end: Opti
     let attempt = element.attempt;
     state.set_alive(key, true);
     let preempted_by = end.and_then(|end| end.preempted).map(|preempted| preempted.by);
-    state.emit(events, Event::JobRequeued { key, attempt, preempted_by });
+    state.record_event(events, Event::JobRequeued { key, attempt, preempted_by });
     match end.filter(|end| end.fault) {
         Some(end) => fault::delay(state, events, key, end),
         None => forget_faults(state, key),

@@ -277,7 +277,7 @@ impl State {
     }
 
     /// Records an event in the timeline of its job and in the answer.
-    pub(crate) fn emit(&mut self, events: &mut Vec<Event>, event: Event) {
+    pub(crate) fn record_event(&mut self, events: &mut Vec<Event>, event: Event) {
         let now = self.now;
         if let (Some(key), Some(line)) = (event.key(), event.timeline_event())
             && let Some(timeline) = self.timeline_mut(key)

@@ -160,12 +160,12 @@ pub fn write_jobs(jobs: &[Job]) -> String {
     let mut text = header_of(&COLUMNS[..width]);
     text.push('\n');
     for job in jobs {
-        push_row(&mut text, fields(job)[..width].iter().map(String::as_str));
+        push_row(&mut text, to_row(job)[..width].iter().map(String::as_str));
     }
     text
 }
 
-fn fields(job: &Job) -> [String; 18] {
+fn to_row(job: &Job) -> [String; 18] {
     let constraint: Vec<String> =
         job.constraint.iter().map(|(key, value)| format!("{key}={value}")).collect();
     [

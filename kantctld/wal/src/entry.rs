@@ -1,4 +1,4 @@
-//! The data of raft: entries, their positions, and the hard state. Payloads are opaque.
+//! The data of raft: entries, their ids, and the hard state. Payloads are opaque.
 
 use std::fmt;
 
@@ -30,7 +30,7 @@ impl fmt::Display for Term {
 
 /// An index with the term of the entry there, by which raft compares logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Position {
+pub struct EntryId {
     pub index: Index,
     pub term: Term,
 }

@@ -46,7 +46,7 @@ mod test_data;
 pub use disk::memory::MemDisk;
 pub use disk::real::RealDisk;
 pub use disk::{Disk, DiskFile};
-pub use entry::{Entry, HardState, Index, Position, Term};
+pub use entry::{Entry, EntryId, HardState, Index, Term};
 pub use error::{Error, Result};
 pub use options::Options;
 pub use recover::Recovered;

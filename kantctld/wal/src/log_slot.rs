@@ -1,7 +1,7 @@
 //! The in-memory part of one entry: all of it, or only its location on disk. A leader reads the
 //! last entries constantly, and earlier ones only for a follower that was away.
 
-use crate::entry::{Entry, Index, Position, Term};
+use crate::entry::{Entry, EntryId, Index, Term};
 use crate::segment::SegmentId;
 
 /// The location of a record.
@@ -22,26 +22,26 @@ pub(crate) enum LogSlot {
     },
     /// Only on disk.
     OnDisk {
-        position: Position,
+        entry_id: EntryId,
         payload_bytes: u64,
         location: RecordLocation,
     },
 }
 
 impl LogSlot {
-    pub fn position(&self) -> Position {
+    pub fn entry_id(&self) -> EntryId {
         match self {
-            LogSlot::InMemory { entry, .. } => Position { index: entry.index, term: entry.term },
-            LogSlot::OnDisk { position, .. } => *position,
+            LogSlot::InMemory { entry, .. } => EntryId { index: entry.index, term: entry.term },
+            LogSlot::OnDisk { entry_id, .. } => *entry_id,
         }
     }
 
     pub fn index(&self) -> Index {
-        self.position().index
+        self.entry_id().index
     }
 
     pub fn term(&self) -> Term {
-        self.position().term
+        self.entry_id().term
     }
 
     pub fn payload_bytes(&self) -> u64 {
@@ -58,9 +58,9 @@ impl LogSlot {
     /// Drops the payload, which is on disk.
     pub fn drop_payload(&mut self) {
         if let LogSlot::InMemory { location, .. } = &*self {
-            let (position, payload_bytes, location) =
-                (self.position(), self.payload_bytes(), *location);
-            *self = LogSlot::OnDisk { position, payload_bytes, location };
+            let (entry_id, payload_bytes, location) =
+                (self.entry_id(), self.payload_bytes(), *location);
+            *self = LogSlot::OnDisk { entry_id, payload_bytes, location };
         }
     }
 }

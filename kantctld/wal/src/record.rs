@@ -15,7 +15,7 @@
 use crc32fast::Hasher;
 
 use crate::codec::{Cursor, put_block};
-use crate::entry::{Entry, HardState, Index, Position, Term};
+use crate::entry::{Entry, EntryId, HardState, Index, Term};
 
 /// Records start at multiples of this, so that later ones can be found behind a damaged one.
 pub(crate) const ALIGN_BYTES: u64 = 8;
@@ -49,9 +49,9 @@ pub(crate) enum Item {
     /// The new hard state.
     HardState(HardState),
     /// A snapshot covers the entries up to here, which are removed.
-    Compact(Position),
+    Compact(EntryId),
     /// All entries are removed: the log restarts after a snapshot from the leader.
-    Reset(Position),
+    Reset(EntryId),
     /// Only states that everything before is durable. Written at a clean stop.
     Mark,
 }
@@ -76,7 +76,7 @@ impl Item {
         match self {
             Item::Entry(entry) => {
                 out.push(ENTRY);
-                put_position(out, Position { index: entry.index, term: entry.term });
+                put_entry_id(out, EntryId { index: entry.index, term: entry.term });
                 put_block(out, &entry.payload);
             }
             Item::HardState(hard) => {
@@ -84,13 +84,13 @@ impl Item {
                 out.extend_from_slice(&hard.commit.0.to_le_bytes());
                 put_block(out, &hard.payload);
             }
-            Item::Compact(position) => {
+            Item::Compact(entry_id) => {
                 out.push(COMPACT);
-                put_position(out, *position);
+                put_entry_id(out, *entry_id);
             }
-            Item::Reset(position) => {
+            Item::Reset(entry_id) => {
                 out.push(RESET);
-                put_position(out, *position);
+                put_entry_id(out, *entry_id);
             }
             Item::Mark => out.push(MARK),
         }
@@ -99,28 +99,28 @@ impl Item {
     fn decode(cursor: &mut Cursor<'_>) -> Option<Item> {
         match cursor.byte()? {
             ENTRY => {
-                let Position { index, term } = decode_position(cursor)?;
+                let EntryId { index, term } = decode_entry_id(cursor)?;
                 Some(Item::Entry(Entry { index, term, payload: cursor.block()?.to_vec() }))
             }
             HARD_STATE => {
                 let commit = Index(cursor.u64()?);
                 Some(Item::HardState(HardState { commit, payload: cursor.block()?.to_vec() }))
             }
-            COMPACT => decode_position(cursor).map(Item::Compact),
-            RESET => decode_position(cursor).map(Item::Reset),
+            COMPACT => decode_entry_id(cursor).map(Item::Compact),
+            RESET => decode_entry_id(cursor).map(Item::Reset),
             MARK => Some(Item::Mark),
             _ => None,
         }
     }
 }
 
-fn put_position(out: &mut Vec<u8>, position: Position) {
-    out.extend_from_slice(&position.index.0.to_le_bytes());
-    out.extend_from_slice(&position.term.0.to_le_bytes());
+fn put_entry_id(out: &mut Vec<u8>, entry_id: EntryId) {
+    out.extend_from_slice(&entry_id.index.0.to_le_bytes());
+    out.extend_from_slice(&entry_id.term.0.to_le_bytes());
 }
 
-fn decode_position(cursor: &mut Cursor<'_>) -> Option<Position> {
-    Some(Position { index: Index(cursor.u64()?), term: Term(cursor.u64()?) })
+fn decode_entry_id(cursor: &mut Cursor<'_>) -> Option<EntryId> {
+    Some(EntryId { index: Index(cursor.u64()?), term: Term(cursor.u64()?) })
 }
 
 /// The length of the body of these items.
@@ -212,11 +212,11 @@ mod tests {
     use super::*;
 
     fn items() -> Vec<Item> {
-        let position = Position { index: Index(4), term: Term(2) };
+        let entry_id = EntryId { index: Index(4), term: Term(2) };
         let payload = b"launch".to_vec();
         vec![
-            Item::Compact(position),
-            Item::Reset(position),
+            Item::Compact(entry_id),
+            Item::Reset(entry_id),
             Item::Entry(Entry { index: Index(5), term: Term(3), payload }),
             Item::HardState(HardState { commit: Index(4), payload: b"t3v1".to_vec() }),
             Item::Mark,

@@ -260,7 +260,7 @@ fn choose_snapshot<D: Disk>(
         }
         match snapshots.load(index) {
             Ok(snapshot) => {
-                snapshots.choose(snapshot.position());
+                snapshots.choose(snapshot.entry_id());
                 return Ok((Some(snapshot), damage.map(|error| error.to_string())));
             }
             Err(error @ (Error::Corrupt { .. } | Error::Io { .. })) => {
@@ -286,7 +286,7 @@ fn missing_reset<D: Disk>(
     snapshot: &Snapshot,
     snapshots: &SnapshotFiles<D>,
 ) -> Result<Option<Item>> {
-    let position = snapshot.position();
+    let position = snapshot.entry_id();
     if tail.term(position.index).ok() == Some(position.term) {
         return Ok(None);
     }

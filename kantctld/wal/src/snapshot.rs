@@ -15,7 +15,7 @@
 //! The first 16 bytes and the length of the head are the same in all formats, including later ones.
 
 use crate::codec::Cursor;
-use crate::entry::{Index, Position, Term};
+use crate::entry::{EntryId, Index, Term};
 use crate::error::{Error, Result};
 use crate::segment::{FilePosition, head_checksum};
 
@@ -35,9 +35,9 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// The position in the log.
-    pub fn position(&self) -> Position {
-        Position { index: self.index, term: self.term }
+    /// The index and term of the last entry that it contains.
+    pub fn entry_id(&self) -> EntryId {
+        EntryId { index: self.index, term: self.term }
     }
 
     /// The bytes before the payload.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::disk::{self, Disk};
-use crate::entry::{Index, Position};
+use crate::entry::{EntryId, Index};
 use crate::error::{Error, Result};
 use crate::file_names;
 use crate::snapshot::Snapshot;
@@ -18,7 +18,7 @@ pub(crate) struct SnapshotFiles<D: Disk> {
     kept: Vec<Index>,
     /// Damaged ones; removed with the next snapshot, kept for diagnosis until then.
     damaged: Vec<Index>,
-    newest: Option<Position>,
+    newest: Option<EntryId>,
 }
 
 impl<D: Disk> SnapshotFiles<D> {
@@ -26,8 +26,8 @@ impl<D: Disk> SnapshotFiles<D> {
         SnapshotFiles { disk, kept, damaged: Vec::new(), newest: None }
     }
 
-    /// The position of the newest one, once one was saved or chosen.
-    pub fn newest(&self) -> Option<Position> {
+    /// The last entry of the newest one, once one was saved or chosen.
+    pub fn newest(&self) -> Option<EntryId> {
         self.newest
     }
 
@@ -41,7 +41,7 @@ impl<D: Disk> SnapshotFiles<D> {
     }
 
     /// Notes that recovery uses this snapshot; newer ones are damaged.
-    pub fn choose(&mut self, chosen: Position) {
+    pub fn choose(&mut self, chosen: EntryId) {
         let newer = self.kept.partition_point(|&index| index <= chosen.index);
         self.damaged.extend(self.kept.drain(newer..));
         self.newest = Some(chosen);
@@ -71,8 +71,8 @@ impl<D: Disk> SnapshotFiles<D> {
 
     /// Makes a written snapshot the newest, durably, and removes all but the last two.
     pub fn adopt(&mut self, written: &Written) -> Result<()> {
-        let Written { tmp, position } = *written;
-        let name = file_names::snapshot(position.index);
+        let Written { tmp, entry_id } = *written;
+        let name = file_names::snapshot(entry_id.index);
         let renamed = self.disk.rename(tmp, &name);
         let renamed = renamed.map_err(|e| Error::write("rename", self.disk.display_path(tmp), e));
         if let Err(Error::NoSpace { .. }) = renamed {
@@ -81,8 +81,8 @@ impl<D: Disk> SnapshotFiles<D> {
         }
         renamed?;
         self.disk.sync_dir().map_err(|e| Error::fatal("sync", self.disk.display_path(""), e))?;
-        self.kept.push(position.index);
-        self.newest = Some(position);
+        self.kept.push(entry_id.index);
+        self.newest = Some(entry_id);
         self.prune()
     }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::disk::{Disk, DiskFile};
-use crate::entry::Position;
+use crate::entry::EntryId;
 use crate::error::{Error, Result};
 use crate::file_names;
 use crate::snapshot::Snapshot;
@@ -18,7 +18,7 @@ pub struct SnapshotWriter<D: Disk> {
 #[derive(Debug)]
 pub struct Written {
     pub(crate) tmp: &'static str,
-    pub(crate) position: Position,
+    pub(crate) entry_id: EntryId,
 }
 
 impl<D: Disk> SnapshotWriter<D> {
@@ -43,7 +43,7 @@ pub(crate) fn write<D: Disk>(disk: &D, tmp: &'static str, snapshot: &Snapshot) -
         // Free its space; the error that matters is the one returned.
         let _ = disk.remove(tmp);
     }
-    written.map(|()| Written { tmp, position: snapshot.position() })
+    written.map(|()| Written { tmp, entry_id: snapshot.entry_id() })
 }
 
 fn fill<D: Disk>(disk: &D, tmp: &str, snapshot: &Snapshot) -> Result<()> {

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use crate::entry::{Entry, HardState, Index, Position, Term};
+use crate::entry::{Entry, EntryId, HardState, Index, Term};
 use crate::error::{Error, Result};
 use crate::log_slot::{LogSlot, RecordLocation};
 use crate::record::Item;
@@ -12,7 +12,7 @@ use crate::record::Item;
 #[derive(Debug, Default)]
 pub(crate) struct Tail {
     /// A snapshot has everything up to here.
-    base: Position,
+    base: EntryId,
     /// Consecutive; they start right after the base, except during recovery.
     entries: VecDeque<LogSlot>,
     /// The number of first entries whose payload is only on disk.
@@ -32,7 +32,7 @@ impl Tail {
         Tail { memory_bytes_max, ..Tail::default() }
     }
 
-    pub fn base(&self) -> Position {
+    pub fn base(&self) -> EntryId {
         self.base
     }
 
@@ -203,7 +203,7 @@ impl Tail {
         }
     }
 
-    fn compact(&mut self, to: Position) {
+    fn compact(&mut self, to: EntryId) {
         if to.index <= self.base.index {
             return;
         }

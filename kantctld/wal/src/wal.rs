@@ -7,7 +7,7 @@ use std::io;
 use std::sync::Arc;
 
 use crate::disk::Disk;
-use crate::entry::{Entry, HardState, Index, Position, Term};
+use crate::entry::{Entry, EntryId, HardState, Index, Term};
 use crate::error::{Error, Result};
 use crate::file_names;
 use crate::options::Options;
@@ -103,17 +103,17 @@ impl<D: Disk> Wal<D> {
     pub fn adopt(&mut self, written: Result<Written>) -> Result<()> {
         self.guarded(|wal| {
             let written = written?;
-            if let Err(refused) = wal.check_taken(written.position) {
+            if let Err(refused) = wal.check_taken(written.entry_id) {
                 wal.snapshots.discard(&written)?;
                 return Err(refused);
             }
             wal.snapshots.adopt(&written)?;
-            wal.tail.raise_commit(written.position.index);
+            wal.tail.raise_commit(written.entry_id.index);
             Ok(())
         })
     }
 
-    fn check_taken(&self, Position { index, term }: Position) -> Result<()> {
+    fn check_taken(&self, EntryId { index, term }: EntryId) -> Result<()> {
         if self.tail.term(index).ok() != Some(term) {
             let reason = format!("the log does not hold entry {index} of term {term}");
             return Err(Error::refused("save a snapshot", reason));
@@ -130,20 +130,20 @@ impl<D: Disk> Wal<D> {
     /// snapshot without the restart of the log, which the next call or the next start adds.
     pub fn install_snapshot(&mut self, snapshot: &Snapshot) -> Result<()> {
         self.guarded(|wal| {
-            let position = snapshot.position();
+            let entry_id = snapshot.entry_id();
             let committed = wal.tail.committed();
-            if position.index <= committed {
-                let index = position.index;
+            if entry_id.index <= committed {
+                let index = entry_id.index;
                 let reason = format!("index {index} is not above the committed {committed}");
                 return Err(Error::refused("install a snapshot", reason));
             }
-            if wal.snapshots.newest() != Some(position) {
-                wal.check_newer(position.index)?;
+            if wal.snapshots.newest() != Some(entry_id) {
+                wal.check_newer(entry_id.index)?;
                 wal.snapshots.save(snapshot)?;
             }
-            wal.write(vec![Item::Reset(position)])?;
+            wal.write(vec![Item::Reset(entry_id)])?;
             wal.segments.sync()?;
-            wal.segments.free(position.index)
+            wal.segments.free(entry_id.index)
         })
     }
 
@@ -164,7 +164,7 @@ impl<D: Disk> Wal<D> {
                 return Err(Error::refused("compact the log", reason));
             }
             let term = wal.tail.term(to)?;
-            wal.write(vec![Item::Compact(Position { index: to, term })])?;
+            wal.write(vec![Item::Compact(EntryId { index: to, term })])?;
             wal.segments.sync()?;
             wal.segments.free(to)
         })
@@ -209,8 +209,8 @@ impl<D: Disk> Wal<D> {
         self.tail.hard_state()
     }
 
-    /// The position of the newest snapshot.
-    pub fn snapshot_position(&self) -> Option<Position> {
+    /// The last entry that the newest snapshot contains.
+    pub fn snapshot_entry_id(&self) -> Option<EntryId> {
         self.snapshots.newest()
     }
 

@@ -11,7 +11,7 @@ pub(super) enum SessionError {
     Unreached(#[source] ClientError),
     #[error("the controller refuses this node: {0}")]
     Refused(String),
-    #[error("the controller does not lead{}", leader_hint(.0))]
+    #[error("the controller does not lead{}", leader_suffix(.0))]
     NotLeader(Option<String>),
     #[error("the controller did not answer within {0:?}")]
     NoWelcome(Duration),
@@ -26,7 +26,7 @@ pub(super) enum SessionError {
 }
 
 /// The end of a sentence that names the leader, if it is known.
-fn leader_hint(leader: &Option<String>) -> String {
+fn leader_suffix(leader: &Option<String>) -> String {
     leader.as_ref().map(|leader| format!(": {leader} does")).unwrap_or_default()
 }
 

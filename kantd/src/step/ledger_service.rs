@@ -171,7 +171,7 @@ impl LedgerService {
         }
         if is_end {
             let OpenLedger { ledger, streams, .. } = &mut *known;
-            streams.discard_input(|number| ledger.has_ended(number, now));
+            streams.discard_input_of_ended(|number| ledger.has_ended(number, now));
             self.for_listeners.notify_waiters();
         }
         written.map_err(|error| format!("failed to write the steps of {id}: {error}"))?;
@@ -219,7 +219,7 @@ impl LedgerService {
                 Ok(StepAnswer::Said(StepSaid { pieces, is_over: true, exit }))
             }
             StepWish::Listen { number, from, wait } => {
-                streams.discard_input(|number| ledger.has_ended(number, now));
+                streams.discard_input_of_ended(|number| ledger.has_ended(number, now));
                 let wait = Span(wait.0.min(WAIT_MAX_SPAN.0));
                 streams.listen(*number, *from, wait, now).map(|(pieces, is_first)| {
                     if is_first {

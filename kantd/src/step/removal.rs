@@ -76,7 +76,7 @@ impl Tree<'_> {
                 let inner = open_subdirectory(dir, name.as_ref())?;
                 match depth < DEPTH_MAX {
                     true => self.empty(inner.as_fd(), depth + 1)?,
-                    false => self.move_all_up(inner.as_fd())?,
+                    false => self.move_all_to_top(inner.as_fd())?,
                 }
                 match unlinkat(dir, name.as_os_str(), UnlinkatFlags::RemoveDir) {
                     // Still written to by a process: it is listed again.
@@ -88,15 +88,15 @@ impl Tree<'_> {
     }
 
     /// Moves the subdirectories of a directory to the top.
-    fn move_all_up(&mut self, from: BorrowedFd<'_>) -> io::Result<()> {
+    fn move_all_to_top(&mut self, from: BorrowedFd<'_>) -> io::Result<()> {
         for name in directories_left(from)? {
-            self.move_up(from, name.as_ref())?;
+            self.move_to_top(from, name.as_ref())?;
         }
         Ok(())
     }
 
     /// Moves a directory to the top, under an unused name.
-    fn move_up(&mut self, from: BorrowedFd<'_>, name: &Path) -> io::Result<()> {
+    fn move_to_top(&mut self, from: BorrowedFd<'_>, name: &Path) -> io::Result<()> {
         loop {
             let to = format!("up-{}", self.moved);
             self.moved += 1;

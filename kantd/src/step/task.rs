@@ -102,7 +102,7 @@ impl TaskStart {
         program.push(script.as_os_str().as_bytes());
         program.extend(spec.launch.args.iter().map(String::as_bytes));
         let variables = environment::build(spec, account, task, facts.start);
-        Self::of(facts, spec, &task_container(task), &program, variables)
+        Self::for_command(facts, spec, &task_container(task), &program, variables)
     }
 
     /// For a program started in a running step.
@@ -120,14 +120,14 @@ impl TaskStart {
         let account = facts.account;
         let variables = environment::build_for_program(facts.spec, &asked, account, facts.start);
         let name = program_container(number);
-        let mut start = Self::of(facts, &asked, &name, &program, variables)?;
+        let mut start = Self::for_command(facts, &asked, &name, &program, variables)?;
         let (dir, node) = (&asked.launch.work_dir, &asked.node);
         let says = format!("kant: node {node} has no directory {dir}: starting in /tmp\n");
         start.elsewhere = CString::new(says).ok();
         Ok(start)
     }
 
-    fn of(
+    fn for_command(
         facts: &StepFacts<'_>,
         spec: &StepSpec,
         name: &str,

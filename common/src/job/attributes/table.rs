@@ -11,14 +11,14 @@ const SRUN: &[SlurmReader] = &[SlurmReader::Srun];
 /// All attributes, in the order of [`Attribute`].
 pub const ROWS: &[Row] = &[
     row(Attribute::JobName, "job-name", Kind::Text)
-        .help(Heading::Identity, "NAME", "Job name [default: the script's file name]")
+        .with_help(Heading::Identity, "NAME", "Job name [default: the script's file name]")
         .short('J')
         .changeable(Changeable::Started, Removed::Never)
         .change_alias("name")
         .scontrol(&["JobName", "Name"])
         .variable("JOB_NAME", &[SlurmReader::Sbatch, SlurmReader::Srun]),
     row(Attribute::Account, "account", Kind::Account)
-        .help(
+        .with_help(
             Heading::Identity,
             "NAME",
             "Account to charge, of which you must be a member [default: your first account]",
@@ -32,7 +32,7 @@ pub const ROWS: &[Row] = &[
         .scontrol(&["Account"])
         .variable("ACCOUNT", ALL),
     row(Attribute::Qos, "qos", Kind::Qos)
-        .help(
+        .with_help(
             Heading::Identity,
             "NAME",
             "Quality of service, which sets a priority and limits; configured by the operators",
@@ -45,13 +45,13 @@ pub const ROWS: &[Row] = &[
         .json("qos")
         .scontrol(&["QOS"])
         .variable("QOS", ALL),
-    row(Attribute::Service, "service", Kind::Flag).help(
+    row(Attribute::Service, "service", Kind::Flag).with_help(
         Heading::Identity,
         "",
         "The job is a service: a queue with a zone for services spreads its jobs there",
     ),
     row(Attribute::Comment, "comment", Kind::Text)
-        .help(Heading::Identity, "TEXT", "Comment, shown by `kantctl show job`")
+        .with_help(Heading::Identity, "TEXT", "Comment, shown by `kantctl show job`")
         .changeable(Changeable::Started, Removed::ByEmpty)
         .label("comment")
         .column()
@@ -59,7 +59,7 @@ pub const ROWS: &[Row] = &[
         .json("comment")
         .scontrol(&["Comment"]),
     row(Attribute::Nodes, "nodes", Kind::NodeCount)
-        .help(
+        .with_help(
             Heading::Resources,
             "COUNT[-COUNT]",
             "Number of nodes, or a range that the job accepts (1-4), with one task per node \
@@ -71,7 +71,7 @@ pub const ROWS: &[Row] = &[
         .of_component()
         .scontrol(&["NumNodes", "ReqNodes"]),
     row(Attribute::Ntasks, "ntasks", Kind::TaskCount)
-        .help(
+        .with_help(
             Heading::Resources,
             "COUNT[-COUNT]",
             "Number of tasks, or a range that the job accepts (2-8) [default: --nodes times \
@@ -84,11 +84,11 @@ pub const ROWS: &[Row] = &[
         .scontrol(&["NumTasks"])
         .variable("NTASKS", SRUN),
     row(Attribute::NtasksPerNode, "ntasks-per-node", Kind::Count)
-        .help(Heading::Resources, "COUNT", "Maximum number of tasks per node")
+        .with_help(Heading::Resources, "COUNT", "Maximum number of tasks per node")
         .alias("tasks-per-node", false)
         .of_component(),
     row(Attribute::CpusPerTask, "cpus-per-task", Kind::Count)
-        .help(Heading::Resources, "COUNT", "CPUs per task [default: 1]")
+        .with_help(Heading::Resources, "COUNT", "CPUs per task [default: 1]")
         .short('c')
         .choice(Choice::Cpus)
         .changeable(Changeable::Waiting, Removed::Never)
@@ -96,15 +96,15 @@ pub const ROWS: &[Row] = &[
         .of_component()
         .scontrol(&["CPUs/Task", "CPUsPerTask"]),
     row(Attribute::NtasksPerGpu, "ntasks-per-gpu", Kind::Count)
-        .help(Heading::Resources, "COUNT", "Tasks per requested GPU")
+        .with_help(Heading::Resources, "COUNT", "Tasks per requested GPU")
         .choice(Choice::Tasks)
         .of_component(),
     row(Attribute::CpusPerGpu, "cpus-per-gpu", Kind::Count)
-        .help(Heading::Resources, "COUNT", "CPUs per requested GPU")
+        .with_help(Heading::Resources, "COUNT", "CPUs per requested GPU")
         .choice(Choice::Cpus)
         .of_component(),
     row(Attribute::Mem, "mem", Kind::Bytes)
-        .help(
+        .with_help(
             Heading::Resources,
             "SIZE",
             "Memory per node, in MiB or with K, M, G, T; 0 for all of it",
@@ -116,17 +116,17 @@ pub const ROWS: &[Row] = &[
         .scontrol(&["MinMemoryNode"])
         .variable("MEM_PER_NODE", ALL),
     row(Attribute::MemPerCpu, "mem-per-cpu", Kind::Bytes)
-        .help(Heading::Resources, "SIZE", "Memory per CPU")
+        .with_help(Heading::Resources, "SIZE", "Memory per CPU")
         .choice(Choice::Memory)
         .of_component()
         .variable("MEM_PER_CPU", ALL),
     row(Attribute::MemPerGpu, "mem-per-gpu", Kind::Bytes)
-        .help(Heading::Resources, "SIZE", "Memory per GPU")
+        .with_help(Heading::Resources, "SIZE", "Memory per GPU")
         .choice(Choice::Memory)
         .of_component()
         .variable("MEM_PER_GPU", ALL),
     row(Attribute::Gpus, "gpus", Kind::Gpus)
-        .help(
+        .with_help(
             Heading::Resources,
             "[KIND:]COUNT",
             "GPUs in the whole job: of any kind (8), of one kind (h100:8), of one of several \
@@ -140,18 +140,18 @@ pub const ROWS: &[Row] = &[
         .of_component()
         .variable("GPUS", ALL),
     row(Attribute::GpusPerNode, "gpus-per-node", Kind::GpuCount)
-        .help(Heading::Resources, "[KIND:]COUNT", "GPUs per node")
+        .with_help(Heading::Resources, "[KIND:]COUNT", "GPUs per node")
         .choice(Choice::Gpus)
         .changeable(Changeable::Waiting, Removed::Never)
         .of_component()
         .variable("GPUS_PER_NODE", ALL),
     row(Attribute::GpusPerTask, "gpus-per-task", Kind::GpuCount)
-        .help(Heading::Resources, "[KIND:]COUNT", "GPUs per task")
+        .with_help(Heading::Resources, "[KIND:]COUNT", "GPUs per task")
         .choice(Choice::Gpus)
         .of_component()
         .variable("GPUS_PER_TASK", ALL),
     row(Attribute::Gres, "gres", Kind::Gres)
-        .help(
+        .with_help(
             Heading::Resources,
             "gpu[:KIND]:COUNT",
             "GPUs per node, in Slurm's syntax (gpu:2, gpu:h100:2)",
@@ -160,22 +160,26 @@ pub const ROWS: &[Row] = &[
         .of_component()
         .variable("GRES", ALL),
     row(Attribute::GpuKind, "gpu-kind", Kind::GpuKinds)
-        .help(Heading::Resources, "KIND", "Kind of GPU, alternatives (h100|a100), or any")
+        .with_help(Heading::Resources, "KIND", "Kind of GPU, alternatives (h100|a100), or any")
         .change_only()
         .changeable(Changeable::Waiting, Removed::ByAny)
         .of_component(),
     row(Attribute::Exclusive, "exclusive", Kind::Flag)
-        .help(Heading::Resources, "", "Use whole nodes, which no other job shares")
+        .with_help(Heading::Resources, "", "Use whole nodes, which no other job shares")
         .of_component()
         .variable("EXCLUSIVE", ALL),
-    row(Attribute::Grow, "grow", Kind::Flag).help(
+    row(Attribute::Grow, "grow", Kind::Flag).with_help(
         Heading::Resources,
         "",
         "Let a running job with a range of nodes or tasks grow onto idle nodes, up to the \
              upper bound",
     ),
     row(Attribute::Queue, "queue", Kind::Queue)
-        .help(Heading::PlacementAndTime, "NAME", "Queue [default: the cluster's default queue]")
+        .with_help(
+            Heading::PlacementAndTime,
+            "NAME",
+            "Queue [default: the cluster's default queue]",
+        )
         .short('p')
         .alias("partition", true)
         .changeable(Changeable::Waiting, Removed::Never)
@@ -186,7 +190,7 @@ pub const ROWS: &[Row] = &[
         .scontrol(&["Partition"])
         .variable("PARTITION", ALL),
     row(Attribute::Time, "time", Kind::TimeLimit)
-        .help(
+        .with_help(
             Heading::PlacementAndTime,
             "TIME",
             "Run time limit: minutes, h:m:s, d-h, 90m, 2h, UNLIMITED [default: the queue's]",
@@ -199,7 +203,7 @@ pub const ROWS: &[Row] = &[
         .scontrol(&["TimeLimit"])
         .variable("TIMELIMIT", ALL),
     row(Attribute::Begin, "begin", Kind::Begin)
-        .help(
+        .with_help(
             Heading::PlacementAndTime,
             "WHEN",
             "Earliest start: now+1hour, 16:30, tomorrow, 2030-01-31T08:00",
@@ -208,7 +212,7 @@ pub const ROWS: &[Row] = &[
         .of_set()
         .scontrol(&["StartTime", "EligibleTime"]),
     row(Attribute::Deadline, "deadline", Kind::Deadline)
-        .help(
+        .with_help(
             Heading::PlacementAndTime,
             "WHEN",
             "Deadline: the job must end by then according to its time limit, or never starts",
@@ -219,7 +223,7 @@ pub const ROWS: &[Row] = &[
         .json("deadline")
         .scontrol(&["Deadline"]),
     row(Attribute::Reservation, "reservation", Kind::Reservation)
-        .help(
+        .with_help(
             Heading::PlacementAndTime,
             "NAME",
             "Run in this reservation, see `kantctl reservations`",
@@ -232,7 +236,7 @@ pub const ROWS: &[Row] = &[
         .scontrol(&["Reservation", "ReservationName"])
         .variable("RESERVATION", ALL),
     row(Attribute::Near, "near", Kind::Near)
-        .help(
+        .with_help(
             Heading::PlacementAndTime,
             "LEVEL[:required]",
             "Topology group for all nodes: nvlink-domain, leaf, spine or superspine. A group with \
@@ -243,12 +247,12 @@ pub const ROWS: &[Row] = &[
         .with_change_help("Prefer or require nodes in one topology group: leaf, leaf:required")
         .of_component(),
     row(Attribute::Switches, "switches", Kind::Switches)
-        .help(Heading::PlacementAndTime, "1", "Slurm's option for --near=leaf: --switches=1")
+        .with_help(Heading::PlacementAndTime, "1", "Slurm's option for --near=leaf: --switches=1")
         .choice(Choice::Nearness)
         .of_component()
         .variable("REQ_SWITCH", ALL),
     row(Attribute::Segment, "segment", Kind::Count)
-        .help(
+        .with_help(
             Heading::PlacementAndTime,
             "NODES",
             "Split the nodes into blocks of this size, each within one group [without --near: \
@@ -256,17 +260,21 @@ pub const ROWS: &[Row] = &[
         )
         .of_component(),
     row(Attribute::MaxPerNode, "max-per-node", Kind::Count)
-        .help(
+        .with_help(
             Heading::PlacementAndTime,
             "COUNT",
             "Run at most COUNT of your jobs with this name per node",
         )
         .of_component(),
     row(Attribute::Hold, "hold", Kind::Flag)
-        .help(Heading::PlacementAndTime, "", "Hold the job until `kantctl release`")
+        .with_help(Heading::PlacementAndTime, "", "Hold the job until `kantctl release`")
         .short('H'),
     row(Attribute::Nice, "nice", Kind::Nice)
-        .help(Heading::PlacementAndTime, "N", "Lower the priority by N [without a number: 100]")
+        .with_help(
+            Heading::PlacementAndTime,
+            "N",
+            "Lower the priority by N [without a number: 100]",
+        )
         .changeable(Changeable::Waiting, Removed::Never)
         .with_change_help("Lower the priority by N; operators can use negative values")
         .label("nice")
@@ -274,7 +282,7 @@ pub const ROWS: &[Row] = &[
         .json("nice")
         .scontrol(&["Nice"]),
     row(Attribute::Constraint, "constraint", Kind::Constraint)
-        .help(
+        .with_help(
             Heading::PlacementAndTime,
             "FEATURES",
             "Required features of nodes, see `kantctl show node`: 'ib', 'a100&(ib|roce)'",
@@ -287,7 +295,11 @@ pub const ROWS: &[Row] = &[
         .json("features")
         .scontrol(&["Features"]),
     row(Attribute::Nodelist, "nodelist", Kind::Hosts)
-        .help(Heading::PlacementAndTime, "NODES", "Use only these nodes, e.g. g[001-004],login")
+        .with_help(
+            Heading::PlacementAndTime,
+            "NODES",
+            "Use only these nodes, e.g. g[001-004],login",
+        )
         .short('w')
         .changeable(Changeable::Waiting, Removed::ByNone)
         .of_component()
@@ -295,7 +307,7 @@ pub const ROWS: &[Row] = &[
         .json("required_nodes")
         .scontrol(&["ReqNodeList", "NodeList"]),
     row(Attribute::Exclude, "exclude", Kind::Hosts)
-        .help(Heading::PlacementAndTime, "NODES", "Do not use these nodes")
+        .with_help(Heading::PlacementAndTime, "NODES", "Do not use these nodes")
         .short('x')
         .changeable(Changeable::Waiting, Removed::ByNone)
         .of_component()
@@ -303,7 +315,7 @@ pub const ROWS: &[Row] = &[
         .json("excluded_nodes")
         .scontrol(&["ExcNodeList"]),
     row(Attribute::Dependency, "dependency", Kind::Dependency)
-        .help(
+        .with_help(
             Heading::PlacementAndTime,
             "RULE:JOB[:JOB]",
             "Wait for other jobs: afterok:20:21, afterany:22_3, after:23+5 (minutes), afternotok, \
@@ -315,14 +327,14 @@ pub const ROWS: &[Row] = &[
         .with_change_help("Jobs to wait for: afterok:20, or none")
         .of_set()
         .scontrol(&["Dependency"]),
-    row(Attribute::KillOnInvalidDep, "kill-on-invalid-dep", Kind::YesNo).help(
+    row(Attribute::KillOnInvalidDep, "kill-on-invalid-dep", Kind::YesNo).with_help(
         Heading::PlacementAndTime,
         "yes|no",
         "Cancel the job when its dependency can no longer be satisfied [default: no, it keeps \
              waiting]",
     ),
     row(Attribute::Output, "output", Kind::Text)
-        .help(
+        .with_help(
             Heading::Files,
             "FILE",
             "Output file, with %j %A %a %x %u %N %n %t [default: kant-%j.out, arrays \
@@ -331,21 +343,29 @@ pub const ROWS: &[Row] = &[
         .short('o')
         .variable("OUTPUT", SBATCH),
     row(Attribute::Error, "error", Kind::Text)
-        .help(Heading::Files, "FILE", "Error file [default: the output file]")
+        .with_help(Heading::Files, "FILE", "Error file [default: the output file]")
         .short('e')
         .variable("ERROR", SBATCH),
     row(Attribute::Input, "input", Kind::Text)
-        .help(Heading::Files, "FILE", "Input file [default: /dev/null]")
+        .with_help(Heading::Files, "FILE", "Input file [default: /dev/null]")
         .short('i')
         .variable("INPUT", SBATCH),
     row(Attribute::OpenMode, "open-mode", Kind::OpenMode)
-        .help(Heading::Files, "MODE", "What to do with existing output files [default: truncate]")
+        .with_help(
+            Heading::Files,
+            "MODE",
+            "What to do with existing output files [default: truncate]",
+        )
         .variable("OPEN_MODE", SBATCH),
     row(Attribute::Chdir, "chdir", Kind::Text)
-        .help(Heading::Files, "DIRECTORY", "Working directory [default: the current directory]")
+        .with_help(
+            Heading::Files,
+            "DIRECTORY",
+            "Working directory [default: the current directory]",
+        )
         .short('D'),
     row(Attribute::Array, "array", Kind::Array)
-        .help(
+        .with_help(
             Heading::Execution,
             "INDICES",
             "Submit an array of tasks: 0-99; 1,3,5-9:2; 0-999%50 for at most 50 at once",
@@ -354,19 +374,19 @@ pub const ROWS: &[Row] = &[
         .label("array")
         .variable("ARRAY_INX", SBATCH),
     row(Attribute::ArrayLimit, "array-limit", Kind::Count)
-        .help(Heading::Execution, "COUNT", "Run at most COUNT tasks of the array at once")
+        .with_help(Heading::Execution, "COUNT", "Run at most COUNT tasks of the array at once")
         .change_only()
         .changeable(Changeable::Started, Removed::ByNone)
         .scontrol(&["ArrayTaskThrottle"]),
     row(Attribute::Launch, "launch", Kind::Launch)
-        .help(
+        .with_help(
             Heading::Execution,
             "once|per-node|per-task",
             "Run the script once, once on every node, or once for every task [default: once]",
         )
         .of_component(),
     row(Attribute::Container, "container", Kind::Text)
-        .help(
+        .with_help(
             Heading::Execution,
             "DIRECTORY",
             "Run in a container: a directory on the nodes with an OCI bundle or a root file \
@@ -375,7 +395,7 @@ pub const ROWS: &[Row] = &[
         .label("container")
         .variable("CONTAINER", SBATCH),
     row(Attribute::Signal, "signal", Kind::Signal)
-        .help(
+        .with_help(
             Heading::Execution,
             "[B:]SIGNAL[@SECONDS]",
             "Send a signal before the time limit to all processes, or (B:) only to the script \
@@ -383,7 +403,7 @@ pub const ROWS: &[Row] = &[
         )
         .variable("SIGNAL", SBATCH),
     row(Attribute::MailType, "mail-type", Kind::MailEvents)
-        .help(
+        .with_help(
             Heading::Execution,
             "EVENTS",
             "Events that send an e-mail: NONE, BEGIN, END, FAIL, REQUEUE, ALL, INVALID_DEPEND, \
@@ -393,19 +413,19 @@ pub const ROWS: &[Row] = &[
         .of_set()
         .scontrol(&["MailType"]),
     row(Attribute::MailUser, "mail-user", Kind::MailAddress)
-        .help(Heading::Execution, "ADDRESS", "Recipient of e-mails [default: you]")
+        .with_help(Heading::Execution, "ADDRESS", "Recipient of e-mails [default: you]")
         .changeable(Changeable::Started, Removed::ByEmpty)
         .with_change_help("Recipient of e-mails [default: the job's owner]")
         .of_set()
         .scontrol(&["MailUser"]),
-    row(Attribute::ResizeSignal, "resize-signal", Kind::ResizeSignal).help(
+    row(Attribute::ResizeSignal, "resize-signal", Kind::ResizeSignal).with_help(
         Heading::Execution,
         "[B:]SIGNAL",
         "Send a signal when the running job is resized (`kantctl resize`) to all processes, \
              or (B:) only to the script",
     ),
     row(Attribute::Export, "export", Kind::Export)
-        .help(
+        .with_help(
             Heading::Execution,
             "NAMES",
             "Environment variables to pass to the job: ALL, NONE, or NAME,NAME=VALUE [default: \
@@ -414,38 +434,38 @@ pub const ROWS: &[Row] = &[
         .client()
         .variable("EXPORT", SBATCH),
     row(Attribute::Requeue, "requeue", Kind::Flag)
-        .help(Heading::Execution, "", "Start the job again when a node is lost (the default)")
+        .with_help(Heading::Execution, "", "Start the job again when a node is lost (the default)")
         .choice(Choice::Requeue)
         .variable("REQUEUE", SBATCH),
     row(Attribute::NoRequeue, "no-requeue", Kind::Flag)
-        .help(Heading::Execution, "", "Never start the job again")
+        .with_help(Heading::Execution, "", "Never start the job again")
         .choice(Choice::Requeue)
         .variable("NO_REQUEUE", SBATCH),
     row(Attribute::Preemptible, "preemptible", Kind::Flag)
-        .help(
+        .with_help(
             Heading::Execution,
             "",
             "Allow preemption of the job [default: as configured for its QoS or queue]",
         )
         .choice(Choice::Preemptible),
     row(Attribute::NoPreemptible, "no-preemptible", Kind::Flag)
-        .help(Heading::Execution, "", "Do not allow preemption of the job")
+        .with_help(Heading::Execution, "", "Do not allow preemption of the job")
         .choice(Choice::Preemptible),
     row(Attribute::Parsable, "parsable", Kind::Flag)
-        .help(Heading::Execution, "", "Print only the job's id")
+        .with_help(Heading::Execution, "", "Print only the job's id")
         .client(),
     row(Attribute::TestOnly, "test-only", Kind::Flag)
-        .help(Heading::Execution, "", "Do not submit: show when and where the job would start")
+        .with_help(Heading::Execution, "", "Do not submit: show when and where the job would start")
         .choice(Choice::Waiting)
         .client(),
     row(Attribute::Wait, "wait", Kind::Flag)
-        .help(Heading::Execution, "", "Wait until the job ends, and exit with its exit code")
+        .with_help(Heading::Execution, "", "Wait until the job ends, and exit with its exit code")
         .short('W')
         .choice(Choice::Waiting)
         .client()
         .variable("WAIT", SBATCH),
     row(Attribute::Quiet, "quiet", Kind::Flag)
-        .help(Heading::Execution, "", "Print only errors")
+        .with_help(Heading::Execution, "", "Print only errors")
         .short('Q')
         .client(),
 ];

@@ -38,7 +38,7 @@ pub fn prospect(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<Prospect>
     let running = snapshot.running(key);
     let own = running.map(|job| &job.queue);
     let own = own.or_else(|| Some(&snapshot.waiting(key)?.queue))?;
-    let protections = Protections::of(snapshot);
+    let protections = ReclaimProtections::of(snapshot);
     let (at, _) = protections.spans.get(own)?;
     let tree = &protections.tree;
     let path: Vec<&str> = tree.path(*at).iter().map(|at| tree.terms[at.0].name.as_str()).collect();
@@ -51,13 +51,13 @@ pub fn prospect(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<Prospect>
 }
 
 /// How long each queue protects its jobs from other queues.
-struct Protections<'a> {
+struct ReclaimProtections<'a> {
     tree: Tree,
     /// One time span for each level, from the nearest queues that could reclaim to the furthest.
     spans: BTreeMap<&'a QueueName, (QueueAt, Vec<Span>)>,
 }
 
-impl<'a> Protections<'a> {
+impl<'a> ReclaimProtections<'a> {
     pub fn of(snapshot: &'a Snapshot) -> Self {
         let queues = &snapshot.policy.queues;
         let all = queues.iter().enumerate();
@@ -131,7 +131,7 @@ mod tests {
         let names: Vec<_> = outlook(1).queues.iter().map(|view| view.queue.to_string()).collect();
         assert_eq!(names, ["x", "lab"]);
         assert_eq!(gpus_of(&outlook(1).queues[1]).unwrap().held, 4000);
-        let protections = Protections::of(&world.snapshot);
+        let protections = ReclaimProtections::of(&world.snapshot);
         let ends = protections.ends(world.snapshot.running(key(1)).unwrap());
         assert_eq!(ends.collect::<Vec<_>>(), [world.minute(30), world.minute(10)]);
     }

@@ -11,13 +11,13 @@ use crate::error::{LogError, StoreError};
 use crate::machine::Machine;
 use crate::members::Members;
 use crate::snapshot_payload;
-use wal::{Disk, Index, Position, SnapshotWriter, Written};
+use wal::{Disk, EntryId, Index, SnapshotWriter, Written};
 
 /// A snapshot to be written.
 pub struct SnapshotTask<M: Machine, D: Disk> {
     frozen: M::Frozen,
     members: Members,
-    position: Position,
+    entry_id: EntryId,
     writer: SnapshotWriter<D>,
 }
 
@@ -32,8 +32,8 @@ impl<M: Machine, D: Disk> SnapshotTask<M, D> {
     /// Encodes and writes the snapshot; takes long with a large state.
     #[must_use]
     pub fn run(self) -> SnapshotOutcome {
-        let Self { frozen, members, position, writer } = self;
-        let Position { index, term } = position;
+        let Self { frozen, members, entry_id, writer } = self;
+        let EntryId { index, term } = entry_id;
         let down = M::encode_snapshot(&frozen);
         let payload = down
             .map_err(|reason| LogError::Save { index: index.0, reason })
@@ -92,10 +92,10 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
             let index = Index(self.applied);
             let term = store.wal.term(index).map_err(StoreError::from)?;
             let frozen = self.machine.freeze();
-            let position = Position { index, term };
+            let entry_id = EntryId { index, term };
             let (members, writer) = (store.members.clone(), store.wal.snapshot_writer());
             self.snapshot_stage =
-                SnapshotStage::Ready(SnapshotTask { frozen, members, position, writer });
+                SnapshotStage::Ready(SnapshotTask { frozen, members, entry_id, writer });
             // If the disk is full, the next attempt follows after as many entries.
             self.unsaved_bytes = 0;
         }

@@ -195,7 +195,7 @@ impl<'a, S: Stage> Play<'a, S> {
                     self.ends.remove(&(since + self.jobs[which].run, key));
                 }
                 self.leave(which, now)?;
-                self.record.preempted(reason);
+                self.record.count_preemption(reason);
                 let job = &mut self.jobs[which].waiting;
                 match mode {
                     VictimMode::Requeue => {

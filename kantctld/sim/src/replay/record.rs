@@ -111,7 +111,7 @@ impl<'a> Record<'a> {
     }
 
     /// Counts a preemption.
-    pub const fn preempted(&mut self, why: PreemptReason) {
+    pub const fn count_preemption(&mut self, why: PreemptReason) {
         let preemptions: &mut Preemptions = &mut self.outcome.preemptions;
         match why {
             PreemptReason::Priority => preemptions.priority += 1,

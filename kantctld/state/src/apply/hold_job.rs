@@ -27,7 +27,7 @@ pub(super) fn apply(
                 element.held = true;
                 element.held_by_operator |= by_operator;
             }
-            state.emit(events, Event::JobHeld { key, by: actor.uid });
+            state.record_event(events, Event::JobHeld { key, by: actor.uid });
         }
         Did::Fine
     })

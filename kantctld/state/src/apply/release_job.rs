@@ -33,7 +33,7 @@ pub(super) fn apply(
             // A release ends the delay after faults: the user wants the job to be tried again soon.
             element.faults = None;
         }
-        state.emit(events, Event::JobReleased { key, by: actor.uid });
+        state.record_event(events, Event::JobReleased { key, by: actor.uid });
         Did::Fine
     })
 }

@@ -64,7 +64,7 @@ pub(super) fn apply(
     let what = patch.text();
     for key in std::iter::once(whole).chain(followers) {
         let (nodes, what) = (nodes_of(state, key.job), what.clone());
-        state.emit(events, Event::JobUpdated { key, by: actor.uid, what, nodes });
+        state.record_event(events, Event::JobUpdated { key, by: actor.uid, what, nodes });
     }
     if let Some(before) = before.filter(|_| patch.has(Attribute::JobName)) {
         dependents::renamed(state, events, target.key.job, &before);

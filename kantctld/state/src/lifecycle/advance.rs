@@ -45,7 +45,7 @@ fn note_running(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
     }
     run.running_at.get_or_insert(now);
     if element.follow(Change::Run) {
-        state.emit(events, Event::JobRunning { id });
+        state.record_event(events, Event::JobRunning { id });
         grow::may_grow_now(state, events, id);
     }
 }
@@ -54,7 +54,7 @@ fn emit_ready(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
     let Some((_, element)) = state.element(key) else { return };
     let Some(run) = &element.run else { return };
     let (id, nodes) = (element.attempt_id(key), run.holding());
-    state.emit(events, Event::JobReady { id, nodes });
+    state.record_event(events, Event::JobReady { id, nodes });
 }
 
 /// Finishes or requeues an ended attempt, once every node has released it and all components of its

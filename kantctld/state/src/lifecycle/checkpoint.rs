@@ -11,5 +11,5 @@ pub(crate) fn checkpoint(state: &mut State, events: &mut Vec<Event>, key: JobKey
     let id = element.attempt_id(key);
     let Some(run) = element.run.as_mut() else { return };
     run.saved_at = Some(at);
-    state.emit(events, Event::JobSaved { id, by, at });
+    state.record_event(events, Event::JobSaved { id, by, at });
 }

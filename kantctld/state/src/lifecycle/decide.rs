@@ -129,7 +129,7 @@ fn has_succeeded(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
     end.fault = false;
     end.preempted = None;
     let (outcome, by, requeue) = (Outcome::Completed, None, false);
-    state.emit(events, Event::JobEndChanged { id, outcome, by, requeue });
+    state.record_event(events, Event::JobEndChanged { id, outcome, by, requeue });
 }
 
 /// Shortens a node's message to [`MESSAGE_CHARS_MAX`].

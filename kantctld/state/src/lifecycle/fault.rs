@@ -28,7 +28,7 @@ pub(super) fn delay(state: &mut State, events: &mut Vec<Event>, key: JobKey, end
     } else {
         Event::JobDelayed { key, until, why }
     };
-    state.emit(events, event);
+    state.record_event(events, event);
 }
 
 /// Resets the faults of a node on which a share began to run, since it can start jobs.

@@ -34,7 +34,7 @@ pub(crate) fn grow(
     let Some(run) = run_mut(state, id.key) else { return Err(StartRefusal::UnknownJob) };
     run.give(&entry.shares, now);
     let joins = entry.shares.iter().map(|share| share.node.clone()).collect();
-    state.emit(events, Event::JobGrowth { id, news: Growth::Given { joins } });
+    state.record_event(events, Event::JobGrowth { id, news: Growth::Given { joins } });
     Ok(())
 }
 
@@ -80,7 +80,7 @@ pub(super) fn may_grow_now(state: &mut State, events: &mut Vec<Event>, id: Attem
         asked.grow && run.is_some_and(|run| run.allocation.tasks() < run.grows_to(asked.tasks))
     });
     if asks {
-        state.emit(events, Event::JobGrowth { id, news: Growth::MayGrow });
+        state.record_event(events, Event::JobGrowth { id, news: Growth::MayGrow });
     }
 }
 
@@ -103,7 +103,7 @@ pub(super) fn join(state: &mut State, events: &mut Vec<Event>, id: AttemptId) {
     match least {
         Some(SharePhase::Ready) if joiners.len() > 1 => {
             let event = Event::JobGrowth { id, news: Growth::Ready { nodes: nodes() } };
-            state.emit(events, event);
+            state.record_event(events, event);
         }
         Some(SharePhase::Unreported | SharePhase::Preparing | SharePhase::Ready) => {}
         _ => {
@@ -114,7 +114,7 @@ pub(super) fn join(state: &mut State, events: &mut Vec<Event>, id: AttemptId) {
             let has = settled.shares().iter().map(|share| share.node.clone()).collect();
             let (tasks, nodes) = (settled.tasks(), run.holding());
             let news = Growth::Grew { tasks, has, joined, nodes };
-            state.emit(events, Event::JobGrowth { id, news });
+            state.record_event(events, Event::JobGrowth { id, news });
         }
     }
 }
@@ -154,10 +154,10 @@ fn turn_away(
     let leaves = gone.iter().map(|share| share.node.clone()).collect();
     let why = why.map(|why| why.chars().take(WHY_CHARS_MAX).collect());
     let nodes: Vec<NodeName> = run.joining().cloned().collect();
-    state.emit(events, Event::JobGrowth { id, news: Growth::NotJoined { leaves, why } });
+    state.record_event(events, Event::JobGrowth { id, news: Growth::NotJoined { leaves, why } });
     // A single joining node waits for no other, and may run now.
     if nodes.len() == 1 {
-        state.emit(events, Event::JobGrowth { id, news: Growth::Ready { nodes } });
+        state.record_event(events, Event::JobGrowth { id, news: Growth::Ready { nodes } });
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) fn settle(
     }
     element.run = Some(Box::new(run));
     let (outcome, by, requeue) = (Outcome::Completed, None, false);
-    state.emit(events, Event::JobEndChanged { id, outcome, by, requeue });
+    state.record_event(events, Event::JobEndChanged { id, outcome, by, requeue });
     finish(state, events, id.key, outcome, None);
 }
 

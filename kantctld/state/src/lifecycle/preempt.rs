@@ -41,7 +41,7 @@ pub(crate) fn preempt(
         moving(state, entry);
     }
     let (key, why) = (preempted.by, preempted.why);
-    state.emit(events, Event::JobPreempts { key, victim: id, why });
+    state.record_event(events, Event::JobPreempts { key, victim: id, why });
     Ok(())
 }
 

@@ -42,7 +42,7 @@ pub(crate) fn yield_some(
     }
     shrink(state, events, id.key, keeps.0 as usize, (Uid(0), Some(preempted)));
     let (key, why) = (preempted.by, preempted.why);
-    state.emit(events, Event::JobPreempts { key, victim: id, why });
+    state.record_event(events, Event::JobPreempts { key, victim: id, why });
     Ok(())
 }
 
@@ -86,7 +86,8 @@ pub(crate) fn shrink(
     let staying = run.settled();
     let (tasks, nodes) = (staying.tasks(), run.holding());
     let stays = staying.shares().iter().map(|share| share.node.clone()).collect();
-    state.emit(events, Event::JobResized { id, by, preempted, tasks, stays, leaves, nodes });
+    state
+        .record_event(events, Event::JobResized { id, by, preempted, tasks, stays, leaves, nodes });
     decide::without_those_that_leave(state, events, id);
     super::grow::join(state, events, id);
 }

@@ -119,7 +119,7 @@ fn begin(state: &mut State, events: &mut Vec<Event>, start: &RoundStart) {
         element.run = Some(Box::new(Run::new(allocation, now)));
         state.living.note_active(true);
     }
-    state.emit(events, Event::JobStarted { id, nodes });
+    state.record_event(events, Event::JobStarted { id, nodes });
 }
 
 /// Checks that the state is still as the round saw it. Returns whether the job wants its nodes

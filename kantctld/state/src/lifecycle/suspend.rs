@@ -17,7 +17,7 @@ pub(crate) fn suspend(state: &mut State, events: &mut Vec<Event>, key: JobKey, b
     let Some(run) = element.run.as_mut() else { return };
     run.suspended_at = Some(now);
     let nodes = run.holding();
-    state.emit(events, Event::JobSuspended { id, by, nodes });
+    state.record_event(events, Event::JobSuspended { id, by, nodes });
 }
 
 /// Resumes an attempt on its nodes.
@@ -31,5 +31,5 @@ pub(crate) fn resume(state: &mut State, events: &mut Vec<Event>, key: JobKey, by
     let Some(run) = element.run.as_mut() else { return };
     run.wake(now);
     let nodes = run.holding();
-    state.emit(events, Event::JobResumed { id, by, nodes });
+    state.record_event(events, Event::JobResumed { id, by, nodes });
 }

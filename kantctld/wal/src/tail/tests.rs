@@ -6,8 +6,8 @@ use crate::test_data::{entry, hard};
 
 const HOME: RecordLocation = RecordLocation { segment: SegmentId(1), offset: 48, record_bytes: 64 };
 
-fn at(index: u64, term: u64) -> Position {
-    Position { index: Index(index), term: Term(term) }
+fn at(index: u64, term: u64) -> EntryId {
+    EntryId { index: Index(index), term: Term(term) }
 }
 
 fn tail_of(items: Vec<Item>) -> std::result::Result<Tail, String> {

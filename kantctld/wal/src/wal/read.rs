@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::Wal;
 use crate::disk::Disk;
-use crate::entry::{Entry, Index, Position};
+use crate::entry::{Entry, EntryId, Index};
 use crate::error::{Error, Result};
 use crate::log_slot::{LogSlot, RecordLocation};
 use crate::record::Item;
@@ -29,17 +29,17 @@ impl<D: Disk> Wal<D> {
         kept: &'a LogSlot,
         cache: &mut Option<CachedRecord>,
     ) -> Result<Cow<'a, Entry>> {
-        let (position, location) = match kept {
+        let (entry_id, location) = match kept {
             LogSlot::InMemory { entry, .. } => return Ok(Cow::Borrowed(entry)),
-            LogSlot::OnDisk { position, location, .. } => (*position, *location),
+            LogSlot::OnDisk { entry_id, location, .. } => (*entry_id, *location),
         };
         let items = match cache.take() {
             Some((at, items)) if at == location => items,
             _ => self.segments.read(location)?,
         };
         let (_, items) = cache.insert((location, items));
-        take_entry(items, position).map(Cow::Owned).ok_or_else(|| {
-            let reason = format!("entry {} is not at its location", position.index);
+        take_entry(items, entry_id).map(Cow::Owned).ok_or_else(|| {
+            let reason = format!("entry {} is not at its location", entry_id.index);
             Error::refused("read the log", reason)
         })
     }
@@ -48,10 +48,10 @@ impl<D: Disk> Wal<D> {
 /// A record that was read, with its location.
 type CachedRecord = (RecordLocation, Vec<Item>);
 
-/// The entry at this position among the items of a record.
-fn take_entry(items: &mut [Item], position: Position) -> Option<Entry> {
+/// The entry with this id among the items of a record.
+fn take_entry(items: &mut [Item], entry_id: EntryId) -> Option<Entry> {
     items.iter_mut().find_map(|item| match item {
-        Item::Entry(entry) if entry.index == position.index && entry.term == position.term => {
+        Item::Entry(entry) if entry.index == entry_id.index && entry.term == entry_id.term => {
             let payload = std::mem::take(&mut entry.payload);
             Some(Entry { index: entry.index, term: entry.term, payload })
         }

@@ -2,7 +2,7 @@
 //! everything acknowledged is there, and nothing that was not written.
 
 use proptest::prelude::*;
-use wal::{Entry, Error, HardState, Index, MemDisk, Position, Result, Snapshot, Term, Wal};
+use wal::{Entry, EntryId, Error, HardState, Index, MemDisk, Result, Snapshot, Term, Wal};
 
 use crate::model::{Memory, OPTIONS, Payloads, picker, remembered};
 
@@ -230,8 +230,8 @@ impl Trial {
         let snapshot = Snapshot { index: Index(index), term, payload: self.payloads.draw(60) };
         let mut after = self.now.clone();
         after.snapshot = Some(snapshot.clone());
-        let position = Position { index: Index(index), term };
-        after.reset(position);
+        let entry_id = EntryId { index: Index(index), term };
+        after.reset(entry_id);
         let done = self.wal().install_snapshot(&snapshot);
         match self.judge(&done) {
             Verdict::Done => self.remains(after),
@@ -242,8 +242,8 @@ impl Trial {
             // Without space for the restart of the log, the snapshot itself may have been written.
             // Raft must complete it then, now or after a restart.
             Verdict::Unchanged => {
-                let newest = self.wal().snapshot_position();
-                if newest == Some(position) {
+                let newest = self.wal().snapshot_entry_id();
+                if newest == Some(entry_id) {
                     self.saved(&snapshot);
                     if !again {
                         return self.start_after_kill();

@@ -1,7 +1,7 @@
 //! A model of the expected content of a log, and its comparison with a real one.
 
 use std::borrow::Cow;
-use wal::{Entry, HardState, Index, MemDisk, Options, Position, Recovered, Snapshot, Term, Wal};
+use wal::{Entry, EntryId, HardState, Index, MemDisk, Options, Recovered, Snapshot, Term, Wal};
 
 /// Small segments, so that a few records fill, recycle and free them.
 pub const OPTIONS: Options = Options { segment_bytes: 1024, salt: 7, memory_bytes: 200 };
@@ -9,7 +9,7 @@ pub const OPTIONS: Options = Options { segment_bytes: 1024, salt: 7, memory_byte
 /// The content of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Memory {
-    pub base: Position,
+    pub base: EntryId,
     pub entries: Vec<Entry>,
     pub hard_state: Option<HardState>,
     pub snapshot: Option<Snapshot>,
@@ -52,11 +52,11 @@ impl Memory {
     pub fn compact(&mut self, to: u64) {
         if let Some(term) = self.term(to) {
             self.entries.retain(|entry| entry.index.0 > to);
-            self.base = Position { index: Index(to), term };
+            self.base = EntryId { index: Index(to), term };
         }
     }
 
-    pub fn reset(&mut self, to: Position) {
+    pub fn reset(&mut self, to: EntryId) {
         self.entries.clear();
         self.base = to;
         self.raise_commit(to.index);
@@ -71,11 +71,11 @@ impl Memory {
     /// The content after a start: a log that does not reach its snapshot restarts.
     pub fn after_start(mut self) -> Memory {
         if let Some(snapshot) = &self.snapshot {
-            let position = Position { index: snapshot.index, term: snapshot.term };
-            if self.term(position.index.0) != Some(position.term) {
-                self.reset(position);
+            let entry_id = EntryId { index: snapshot.index, term: snapshot.term };
+            if self.term(entry_id.index.0) != Some(entry_id.term) {
+                self.reset(entry_id);
             }
-            self.raise_commit(position.index);
+            self.raise_commit(entry_id.index);
         }
         self
     }
@@ -93,7 +93,7 @@ pub fn remembered(wal: &Wal<MemDisk>, recovered: &Recovered) -> Memory {
     }
     assert_eq!(wal.snapshot().expect("the snapshot reads back"), recovered.snapshot);
     Memory {
-        base: Position { index: before, term },
+        base: EntryId { index: before, term },
         entries: entries.into_iter().map(Cow::into_owned).collect(),
         hard_state: recovered.hard_state.clone(),
         snapshot: recovered.snapshot.clone(),

@@ -86,7 +86,7 @@ pub fn open_image(dir: &Path) -> Result<(Image, OwnedFd), String> {
 
 /// Reads `config.json`; `None` if there is none.
 fn read_config(dir: &Path) -> io::Result<Option<Config>> {
-    let file = match safe_open::read_regular(&dir.join("config.json")) {
+    let file = match safe_open::open_regular(&dir.join("config.json")) {
         Err(nix::Error::ENOENT) => return Ok(None),
         Ok(None) => return Err(io::Error::other("not a regular file")),
         Ok(Some(file)) => file,

@@ -134,7 +134,7 @@ impl Streams {
     }
 
     /// Discards the input of steps that have ended, because no task is left to read it.
-    pub fn discard_input(&mut self, is_over: impl Fn(u32) -> bool) {
+    pub fn discard_input_of_ended(&mut self, is_over: impl Fn(u32) -> bool) {
         for (number, stream) in &mut self.0 {
             if !stream.speech.is_empty() && is_over(*number) {
                 drop(stream.take_input());
@@ -396,7 +396,7 @@ mod tests {
         streams.add_output(7, &piece(0, 5), NOW).unwrap();
         let late = NOW + WAIT + LISTENER_TIMEOUT + Span(1);
         assert!(streams.listen(9999, None, WAIT, late).is_err(), "their tasks may still read it");
-        streams.discard_input(|number| number == 7);
+        streams.discard_input_of_ended(|number| number == 7);
         assert_eq!(streams.remaining_output(7, None, NOW).len(), 1, "its output is kept");
         assert_eq!(streams.remaining_output(7, None, late), []);
         assert!(streams.listen(9999, None, WAIT, late).is_ok());

@@ -9,8 +9,8 @@ use crate::model::cluster::node::NEVER;
 use crate::model::cluster::switches::SwitchIndex;
 use crate::model::cluster::tally::{Takes, Tally};
 use crate::model::demand::Part;
-use crate::place::backfill::blocks::Blocks;
 use crate::place::backfill::filled::filled;
+use crate::place::backfill::segments::Segments;
 use crate::place::backfill::sweep::Sweep;
 use crate::place::node_search::NodeSearch;
 use crate::place::node_search::openings::Occupancy;
@@ -77,7 +77,9 @@ fn on_nodes(
 ) -> Option<Earliest> {
     let Window { after, by } = window;
     let sizes = sizes(search, nodes);
-    if let (Some(blocks), Some(largest)) = (Blocks::of(search, nodes.0 as usize), sizes.first()) {
+    if let (Some(blocks), Some(largest)) =
+        (Segments::requested(search, nodes.0 as usize), sizes.first())
+    {
         return blocks.first(search, largest.part, length, window);
     }
     if let ([size], None, true) =

@@ -5,10 +5,10 @@
 //! depth of 0 (all jobs) is conservative backfill. The promise keeps either certain nodes
 //! (`node_search::bookings`) or a number of suitable ones (`shadow`).
 
-pub(crate) mod blocks;
 pub(crate) mod earliest;
 mod filled;
 pub(crate) mod ready_times;
+pub(crate) mod segments;
 pub(crate) mod shadow;
 mod sweep;
 

@@ -19,8 +19,8 @@ use crate::model::cluster::switches::SwitchIndex;
 use crate::model::demand::Part;
 use crate::model::shape::Side;
 use crate::model::shape_cache::ShapeIndex;
-use crate::place::backfill::blocks::Blocks;
 use crate::place::backfill::earliest::{Earliest, Size, sizes};
+use crate::place::backfill::segments::Segments;
 use crate::place::node_search::NodeSearch;
 use common::id::JobKey;
 use common::time::Time;
@@ -53,7 +53,7 @@ impl Shadow {
         found: &Earliest,
     ) -> Option<Self> {
         let nodes = search.shape.nodes()?;
-        if Blocks::of(search, nodes.0 as usize).is_some() {
+        if Segments::requested(search, nodes.0 as usize).is_some() {
             return None;
         }
         let sizes = sizes(search, nodes);

@@ -1,8 +1,8 @@
 //! Step 8: why a job that may start does not, in numbers.
 
-mod apart;
 mod kept;
 mod nearest;
+mod one_switch;
 mod planned_start;
 
 use crate::model::cluster::NodeIndex;
@@ -113,7 +113,7 @@ impl<'a> Sight<'a> {
             return None;
         }
         // If nodes must be near each other, those that could be.
-        let beside = self.near_enough(part, need.nodes);
+        let beside = self.nodes_of_switch_with_fewest_down(part, need.nodes);
         let mine = |at: NodeIndex| {
             let class = &cluster.node(at).class;
             self.shape.allows(at)

@@ -14,17 +14,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The blocks that a job asks for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Blocks {
+pub(crate) struct Segments {
     pub level: Level,
     /// Nodes per block; the last block may be smaller.
     pub size: usize,
     pub count: usize,
 }
 
-impl Blocks {
+impl Segments {
     /// For a job that requires blocks. `None`: a job that only prefers near nodes, or needs no more
     /// than one block.
-    pub fn of(search: &NodeSearch<'_>, count: usize) -> Option<Self> {
+    pub fn requested(search: &NodeSearch<'_>, count: usize) -> Option<Self> {
         let request = search.shape.demand.request;
         let size = (request.segment?.0 as usize).max(1);
         let level = match request.near {

@@ -12,7 +12,11 @@ impl Sight<'_> {
     /// Of the switches with enough nodes for the job, up or down, the nodes of the one with the
     /// fewest that are down. `None`: the job does not require one switch, or a switch has enough
     /// nodes that are up.
-    pub(super) fn near_enough(&self, part: Part, need: Nodes) -> Option<BTreeSet<NodeIndex>> {
+    pub(super) fn nodes_of_switch_with_fewest_down(
+        &self,
+        part: Part,
+        need: Nodes,
+    ) -> Option<BTreeSet<NodeIndex>> {
         let cluster = self.search.cluster();
         let (level, _) = one_switch_of(cluster, self.shape)?;
         let mut under: BTreeMap<SwitchIndex, Vec<NodeIndex>> = BTreeMap::new();
