@@ -44,8 +44,8 @@ config_table! {
         /// page are served over HTTP. Empty: none. An address that other hosts can reach
         /// needs `http_certificate` and `http_key`.
         http_listen: String = String::new(),
-        /// PEM file with the certificate of `http_listen`, followed by those that lead to a
-        /// well-known authority. It is read when kantctld starts. Empty: HTTP without TLS.
+        /// PEM file with the certificate for `http_listen`, followed by its intermediate
+        /// certificates. It is read when kantctld starts. Empty: HTTP without TLS.
         http_certificate: String = String::new(),
         /// PEM file with the private key of `http_certificate`.
         http_key: String = String::new(),
@@ -56,25 +56,28 @@ config_table! {
         peers: Vec<String> = Vec::new(),
         /// This controller's name in messages. Empty: the host name.
         name: String = String::new(),
-        /// The cluster's secret key, which signs the certificates of nodes. It is made at the first
-        /// start of a cluster, and other controllers get it when they join. Only its owner may read
-        /// it, and no other host has it.
+        /// The cluster's secret key, with which controllers issue the certificates of nodes and
+        /// controllers. It is made at the first start of a cluster, and other controllers get it
+        /// when they join. Only its owner may read it, and no host other than the controllers has
+        /// it.
         cluster_key: String = "/var/lib/kantctld/cluster.key".to_owned(),
-        /// The leader raises the rules level of the cluster at most to this one, so that the
-        /// release before can be started again: see `kantctl admin upgrade status`. 0: as soon as
-        /// all controllers know a higher level.
+        /// The highest rules level to which the leader raises the cluster. While it is the level of
+        /// the previous release, that release can be started again: see `kantctl admin upgrade
+        /// status` and docs/operating/upgrade.md. 0: no maximum; the leader raises the level as
+        /// soon as all controllers know a higher one.
         rules_level_max: u8 = 0,
         /// Operators: users (names or uids) who may do everything. Root and the user that kantctld
         /// runs as are always operators.
         admins: Vec<String> = Vec::new(),
         /// kantd on a node forwards the requests of local users and of jobs, and names the user.
-        /// `job_owners`: the controller accepts such requests from users with a job on that node.
-        /// `users`: from all ordinary users. Root on any node can then act as any of these users.
-        /// `operators`: also from root and the operators; then root of any node controls the
+        /// `job_owners`: the controller accepts such requests only from users with a job on that
+        /// node. `users`: from all ordinary users; root on any node can then act as any of them.
+        /// `operators`: also from root and the operators; root on any node then controls the
         /// cluster.
         nodes_may_vouch_for: VouchedFor = VouchedFor::JobOwners,
         /// Nodes on which all ordinary users may use kantctl, such as login hosts: names and lists
-        /// such as login[1-2].
+        /// such as login[1-2]. Jobs also start on them, unless they are in no queue's `nodes` or
+        /// are drained.
         submit_hosts: Vec<String> = Vec::new(),
         /// File with a secret of at least 32 bytes. On `http_listen`, JSON Web Tokens signed with
         /// it (HS256, as Slurm's `auth/jwt`) are accepted. Empty: none are.
@@ -103,12 +106,13 @@ config_table! {
         /// A node that has been silent for this long is lost. Its jobs are requeued, or end as
         /// NODE_FAIL if they were submitted with --no-requeue.
         node_lost_after_seconds: u64 = 300,
-        /// A node that has been without contact to a leading controller for this long ends its
-        /// jobs, so that no job runs twice when the node is lost. Jobs submitted with --no-requeue
-        /// run on. It may be at most `node_lost_after_seconds` minus `kill_grace_seconds` minus 10
+        /// A node that has had no contact with a leading controller for this long ends its jobs,
+        /// except those submitted with --no-requeue, so that no job runs twice when the node is
+        /// lost. It may be at most `node_lost_after_seconds` minus `kill_grace_seconds` minus 10
         /// seconds for the clean-up. `"auto"` means this maximum if `peers` lists other controllers
         /// and the maximum is at least 10 seconds; otherwise it means 0. 0: nodes never do this,
-        /// and jobs survive any outage of the controllers. Use the same value on all controllers.
+        /// and jobs survive any outage of the controllers; but a job may run twice if its node is
+        /// only cut off. Use the same value on all controllers.
         fence_after_seconds: AutoSeconds = AutoSeconds(None),
         /// Time between SIGTERM and SIGKILL when a job is cancelled or reaches its time limit.
         kill_grace_seconds: u64 = 30,
@@ -123,8 +127,8 @@ config_table! {
         user_done_tasks: u32 = 20_000,
         /// Maximum memory, in MiB, for the scripts, environments and arguments of one user's jobs;
         /// a text that several jobs share counts once. Above it, new jobs of the user are refused
-        /// until some of the user's jobs have finished. For finished jobs there is room of a
-        /// sixteenth of this size, for `kantctl requeue` and the API's `GET /v1/jobs/JOB/script`.
+        /// until some of the user's jobs have finished. In addition, a sixteenth of this size is
+        /// kept for finished jobs, for `kantctl requeue` and the API's `GET /v1/jobs/JOB/script`.
         user_text_mib: u64 = 256,
         /// How many days each controller keeps finished jobs in its accounting, for `kantctl
         /// history`, sacct and reports. 0: forever.
@@ -139,10 +143,11 @@ config_table! {
         /// How often each controller writes a backup of the state, in hours, for `kantctld
         /// restore`. 0: never.
         backup_every_hours: u64 = 24,
-        /// Where these backups are. A plain name is a directory in `state_dir`; a directory on
-        /// another disk also survives the loss of this one.
+        /// Directory of the backups that the controller writes by itself. A plain name is a
+        /// directory in `state_dir`; a directory on another disk survives the loss of the disk of
+        /// `state_dir`.
         backup_dir: String = "backups".to_owned(),
-        /// How many of them are kept; at least one.
+        /// How many of these backups are kept; at least one.
         backups_kept: u64 = 7,
         /// Number of log entries after which the controller saves a snapshot of the state and
         /// truncates the log; earlier if the log is larger than 32 MiB and larger than the last
@@ -173,14 +178,14 @@ config_table! {
         /// spine, core and, optionally, nvlink_domain and zone. The tables [[leaf]],
         /// [[nvlink_domain]] and [[zone]] add to it. Empty: only these tables are used.
         topology_file: String = String::new(),
-        /// true: what queues do not use of their quotas is divided between the others by `weight`,
-        /// and jobs of a queue that holds more than this fair share are preempted when another
-        /// queue needs it (docs/fairness.md). false: unused quota is lent to others, and not
-        /// divided by weight.
+        /// true: capacity in no quota, and quota that its queue does not use, is divided among the
+        /// queues by `weight`. Preemptible jobs of a queue that holds more than its fair share are
+        /// preempted when another queue needs its own (docs/fairness.md). false: unused quota is
+        /// lent to other queues, and not divided by weight.
         fair_sharing: bool = false,
-        /// With `fair_sharing`: which job is preempted first, of the preemptible jobs of a queue
-        /// with equal priority. `submitted-last`: the newest submission. `loses-least`: the job
-        /// that would lose the least work since its start or its last `kantctl checkpoint`.
+        /// With `fair_sharing`: which of several preemptible jobs of one queue with equal priority
+        /// is preempted first. `submitted-last`: the newest submission. `loses-least`: the job that
+        /// would lose the least work since its start or its last `kantctl checkpoint`.
         yields_first: YieldsFirst = YieldsFirst::default(),
         /// The queues, one [[queue]] table for each. Without any, there is one queue named
         /// `default`.
@@ -196,9 +201,10 @@ config_table! {
         nvlink_domain: Vec<NvlinkDomainTable> = Vec::new(),
         /// The zones, one [[zone]] table for each.
         zone: Vec<ZoneTable> = Vec::new(),
-        /// The weights of multifactor priority, for queues with `order = "multifactor"`.
+        /// The weights of multifactor priority, for queues with `order = "multifactor"`, and how
+        /// past use counts, also for `fair_sharing`.
         priority: PriorityTable = PriorityTable::default(),
-        /// Limits for moving running jobs to make room for others.
+        /// With `fair_sharing`: limits for moving running jobs to make room for others.
         moves: MovesTable = MovesTable::default(),
     }
 }

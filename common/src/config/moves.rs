@@ -4,8 +4,8 @@ use super::table::config_table;
 use crate::policy::Moves;
 
 config_table! {
-    /// With `fair_sharing`: a running preemptible job is stopped and started again on other nodes,
-    /// if this makes room for a waiting job and each moved job has a new place (docs/fairness.md).
+    /// A running preemptible job is stopped and started again on other nodes if this makes room for
+    /// a waiting job and each moved job has a new place (docs/fairness.md).
     pub struct MovesTable {
         /// The most jobs that are moved in any hour. 0: none.
         per_hour: u32 = Moves::default().per_hour,

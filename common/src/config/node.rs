@@ -49,10 +49,11 @@ config_table! {
         /// The IP address on which `kantd router` on this node listens for requests to services:
         /// 127.0.0.1, 0.0.0.0 or one of the node's. Empty: no router runs here.
         router: String = String::new(),
-        /// The certificate of the router, in PEM, with those that signed it. Clients must then use
-        /// TLS 1.3. It is read again when it changes. Empty: no TLS.
+        /// PEM file with the certificate of the router, followed by its intermediate certificates.
+        /// Clients must then use TLS 1.3. It is read again when it changes. Empty: no TLS.
         router_certificate: String = String::new(),
-        /// The key of `router_certificate`, in PEM. Only root should be able to read it.
+        /// PEM file with the private key of `router_certificate`. Only root should be able to read
+        /// it.
         router_key: String = String::new(),
         /// The ports that replicas of services get on this node.
         service_ports: String = "20000-29999".to_owned(),
@@ -119,9 +120,9 @@ config_table! {
         disk_free_min: String = "512M".to_owned(),
         /// Checks whose failure is only reported; the node stays in service. Example: gpu_link.
         health_warn: Vec<String> = Vec::new(),
-        /// Checks whose failure drains the node. So do the checks in none of `health_warn`,
-        /// `health_drain` and `health_drain_now`, with two exceptions: gpu_throttled is only
-        /// reported, and read_only also ends the node's jobs.
+        /// Checks whose failure drains the node. Checks that are listed in none of `health_warn`,
+        /// `health_drain` and `health_drain_now` also drain it, with two exceptions: gpu_throttled
+        /// is only reported, and read_only also ends the node's jobs.
         health_drain: Vec<String> = Vec::new(),
         /// Checks that drain the node when they fail and also end its jobs, which start again on
         /// other nodes.

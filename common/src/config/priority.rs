@@ -20,15 +20,15 @@ config_table! {
         queue: u32 = Factors::default().queue,
         /// Weight of the QoS's priority, relative to the highest priority of any QoS.
         qos: u32 = Factors::default().qos,
-        /// Weight of the fair-share factor. It is high if the job's account has used little of its
-        /// share (`shares` in [[account]]).
+        /// Weight of the fair-share factor, which is unrelated to `fair_sharing`. The factor is
+        /// high if the job's account has used little of its share (`shares` in [[account]]).
         fair_share: u32 = Factors::default().fair_share,
         /// Half-life of past use: use that is this old counts half.
         half_life_hours: u32 = Factors::default().half_life_hours,
-        /// With `fair_sharing`: how strongly a queue's past use reduces its part of the surplus, in
-        /// percent. 0: not at all, and use is not recorded. 100: a queue that has used twice its
-        /// part of the cluster (say, two fifths of the capacity with a fifth of all weights) gets
-        /// no surplus while other queues want it.
+        /// With `fair_sharing`: how strongly a queue's use in the last 14 days reduces its part of
+        /// the surplus, in percent. 0: not at all, and use is not recorded. 100: a queue that has
+        /// used twice its part of the cluster (say, two fifths of the capacity with a fifth of all
+        /// weights) gets no surplus while other queues want it.
         past_use_percent: u32 = Factors::default().past_use_percent,
     }
 }

@@ -13,7 +13,7 @@ config_table! {
     pub struct QueueTable {
         /// The queue's name, unique.
         name: Option<QueueName> = None,
-        /// The parent queue. Its quota, limits, users and nodes also bound this queue.
+        /// The parent queue. Its quota, limits, users and nodes also apply to this queue.
         parent: Option<QueueName> = None,
         /// Jobs that name no queue go to this queue. If no queue has this key, they go to the first
         /// queue without children.
@@ -51,12 +51,12 @@ config_table! {
         /// particular nodes (`pinned`). With a depth other than 1 it is always `pinned`.
         backfill_reservation: ReservationKind = ReservationKind::default(),
         /// The order in which jobs of equal priority are tried for backfill: `relative-wait` (the
-        /// longest wait in relation to the time limit first: a job with 32 times the limit goes
-        /// first when it has waited 4 times as long), `shortest-first` (the shortest time limit
-        /// first) or `in-order`. A `multifactor` queue keeps its own order.
+        /// longest wait in relation to the time limit first: a job with 32 times the limit of
+        /// another goes first once it has waited 4 times as long), `shortest-first` (the shortest
+        /// time limit first) or `in-order`. A `multifactor` queue keeps its own order.
         backfill_candidates: Candidates = Candidates::default(),
         /// If the first job of the queue waits for longer than this, e.g. `2h`, the preemptible
-        /// jobs of the queue that started before it, out of turn, are preempted. Empty: never.
+        /// jobs of the queue that were behind it but started before it are preempted. Empty: never.
         head_timeout: String = String::new(),
         /// How nodes are chosen for a job: `ebinpack` (fill nodes and leaf switches that are in
         /// use), `binpack` (fill nodes that are in use), `spread` (the node with the most free),
@@ -69,9 +69,9 @@ config_table! {
         /// What happens to services when the zone is full: they are packed on nodes outside of it
         /// (`pack`) or wait (`wait`).
         zone_overflow: ZoneOverflow = ZoneOverflow::default(),
-        /// With `fair_sharing`: the queue's part of the surplus, relative to the other queues of
-        /// its parent; 0: no part. The surplus is the capacity that is left when each queue has as
-        /// much of its quota as it asks for.
+        /// With `fair_sharing`: the queue's part of the surplus, relative to the other queues with
+        /// the same parent and the same `priority`; 0: no part. The surplus is the capacity that is
+        /// left when each queue has as much of its quota as it asks for.
         weight: u32 = 1,
         /// `shared`: the queue lends its unused quota to others, and borrows from them. `isolated`:
         /// it does neither.
@@ -93,7 +93,8 @@ config_table! {
         limits_per_account: LimitsTable = LimitsTable::default(),
         /// Jobs of the queue may preempt preemptible jobs of lower priority in the same queue.
         preempt_by_priority: bool = false,
-        /// Jobs of the queue that are within its quota may preempt jobs of queues that borrow.
+        /// Jobs of the queue may preempt jobs of queues that borrow, as long as the queue stays
+        /// within its quota (with `fair_sharing`: within its fair share).
         reclaim: bool = true,
         /// Jobs of the queue may be preempted, unless they are submitted with --no-preemptible.
         /// Caution: without `fair_sharing`, a queue that reclaims its quota may preempt any job of
@@ -107,8 +108,8 @@ config_table! {
         runtime_min: String = String::new(),
         /// With `fair_sharing`: a job is not preempted by jobs of other queues before it has run
         /// for this long, e.g. `1h`. Empty: as in the parent. If the other queue is in another
-        /// branch of the tree, the value of the top of the own branch counts: for a job in
-        /// `lab/vision` and a queue `ops/night`, that of `lab`.
+        /// branch of the tree, the value of the job's ancestor queue directly below the common
+        /// parent counts: for a job in `lab/vision` and a job in `ops/night`, the value of `lab`.
         reclaim_runtime_min: String = String::new(),
         /// Allow jobs to share a GPU (`--gpus=0.5`). A job that uses more GPU memory than its share
         /// is ended (`hold_gpu_memory` in kantd.toml); until then, other jobs on that GPU may run
