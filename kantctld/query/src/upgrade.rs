@@ -57,18 +57,18 @@ fn next_step(
         return UpgradeStep::InstallController { controller: old.id, release };
     }
     let known = controllers.iter().filter_map(|one| Some(one.levels?.newest)).min();
-    if let Some(known) = known.filter(|known| *known > level) {
-        return match level_max.is_some_and(|max| max < known) {
-            true => UpgradeStep::AllowLevel { level: known },
-            false => UpgradeStep::WaitForLevel { level: known },
-        };
+    let higher = known.filter(|known| *known > level);
+    let is_kept = |known: &RulesLevel| level_max.is_some_and(|max| max < *known);
+    if let Some(level) = higher.filter(|known| !is_kept(known)) {
+        return UpgradeStep::WaitForLevel { level };
     }
     let old = nodes.iter().filter(|one| one.release != release);
     let nodes: Vec<_> = old.flat_map(|one| one.nodes.iter().cloned()).collect();
-    match nodes.is_empty() {
-        true => UpgradeStep::Complete,
-        false => UpgradeStep::InstallNodes { release, nodes },
+    if !nodes.is_empty() {
+        return UpgradeStep::InstallNodes { release, nodes };
     }
+    // A level that is kept back comes last: raising it ends the way back.
+    higher.map_or(UpgradeStep::Complete, |level| UpgradeStep::AllowLevel { level })
 }
 
 /// The order of releases: by numbers, and a release after those that lead to it (`1.2.0-rc1`).
@@ -123,9 +123,12 @@ mod tests {
         let all = controllers([NEW, NEW, NEW]);
         let level = RulesLevel(2);
         assert_eq!(step(1, None, &all), UpgradeStep::WaitForLevel { level });
-        assert_eq!(step(1, Some(1), &all), UpgradeStep::AllowLevel { level });
-        let UpgradeStep::InstallNodes { release, nodes } = step(2, None, &all) else { panic!() };
-        assert_eq!((release.as_str(), nodes.len()), ("0.10.0", 1));
+        for step in [step(2, None, &all), step(1, Some(1), &all)] {
+            let UpgradeStep::InstallNodes { release, nodes } = step else { panic!() };
+            assert_eq!((release.as_str(), nodes.len()), ("0.10.0", 1));
+        }
+        let last = next_step(RulesLevel(1), Some(RulesLevel(1)), &all, &[], false);
+        assert_eq!(last, UpgradeStep::AllowLevel { level });
         assert_eq!(step(1, None, &controllers([OLD, OLD, OLD])), UpgradeStep::Complete);
     }
 

@@ -24,12 +24,14 @@ pub async fn show(
     let status = core.standing.borrow().clone();
     let controllers = status.members.known.iter().map(|(id, member)| {
         let is_local = *id == status.id;
-        let holds = status.followers.iter().find(|one| one.id == *id).map(|one| one.holds);
-        let holds = if is_local { Some(status.last) } else { holds };
+        let follower = status.followers.iter().find(|one| one.id == *id);
+        let holds = if is_local { Some(status.last) } else { follower.map(|one| one.holds) };
         let (release, levels) = match is_local {
             true => (Some(crate::release::RELEASE.to_owned()), Some(LEVELS)),
             false => {
-                let levels = core.peers.levels.lock().of(*id, uptime());
+                // A report counts for seconds; contact ends when the connection does.
+                let is_heard = follower.is_some_and(|one| one.is_active);
+                let levels = core.peers.levels.lock().of(*id, uptime()).filter(|_| is_heard);
                 (core.peers.addresses.release(*id), levels)
             }
         };

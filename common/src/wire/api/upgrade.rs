@@ -30,7 +30,7 @@ pub struct ControllerRelease {
     /// The release that it reported last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub release: Option<String>,
-    /// The rules levels that it knows; `None` if it has not reported in the last seconds.
+    /// The rules levels that it knows; `None` if it is not in contact with the leader.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub levels: Option<RulesLevels>,
     /// The number of committed log entries that it is not known to hold.

@@ -1,4 +1,4 @@
-//! The warning before the time limit (`--signal`), sent once in a step's life. The supervisor keeps
+//! The warning before the time limit (`--signal`), sent once for each limit. The supervisor keeps
 //! track of it, so that a restart of kantd neither loses nor repeats it.
 
 use super::{Supervisor, log};

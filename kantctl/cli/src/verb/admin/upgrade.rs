@@ -98,7 +98,7 @@ fn table(view: &UpgradeView) -> Table {
 
 fn state(one: &ControllerRelease) -> Cell {
     match (one.levels, one.behind) {
-        (None, _) => Cell::from("no report").tint(Tint::Bad),
+        (None, _) => Cell::from("no contact").tint(Tint::Bad),
         (Some(_), Some(0)) => Cell::from("up").tint(Tint::Good),
         (Some(_), Some(behind)) => {
             Cell::from(format!("{behind} entries behind")).tint(Tint::Waiting)
