@@ -37,7 +37,7 @@ pub struct Forecast {
 }
 
 /// When this job will start. For a promised job this is the promise, unless a job whose begin time
-/// comes first might go before it: the promise is only kept against jobs of no higher priority.
+/// comes by then might go before it: the promise is only kept against jobs of no higher priority.
 #[must_use]
 pub fn forecast(snapshot: &Snapshot, now: Time, key: JobKey) -> Forecast {
     let mut snapshot = snapshot.clone();
@@ -51,8 +51,8 @@ pub(crate) fn after_round(snapshot: Snapshot, now: Time, key: JobKey, round: Rou
     let Some(job) = snapshot.waiting(key).filter(|job| !job.is_kept_back()) else {
         return Forecast::default();
     };
-    // A job of higher priority whose begin time comes first may take the place. A job never starts
-    // too late for its deadline.
+    // A job of higher priority whose begin time comes by then may take the place. A job never
+    // starts too late for its deadline.
     let next_gate = snapshot.wait_queue.next_gate();
     let in_time = |at: Time| {
         let ends = at + job.time_limit.unwrap_or_default();
@@ -70,7 +70,7 @@ pub(crate) fn after_round(snapshot: Snapshot, now: Time, key: JobKey, round: Rou
     // With fair sharing, other jobs may be preempted for it before.
     let is_last_word =
         |planned_start: &&PlannedStart| planned_start.yielded || !snapshot.policy.fair_sharing;
-    let holds = |at: Time| in_time(at) && next_gate.is_none_or(|gate| gate >= at);
+    let holds = |at: Time| in_time(at) && next_gate.is_none_or(|gate| gate > at);
     if let Some(planned_start) =
         planned_start.filter(is_last_word).filter(|planned_start| holds(planned_start.at))
     {
