@@ -26,10 +26,10 @@ pub enum Candidates {
     InOrder,
     /// The shortest time limit first, among jobs of equal priority (queue, QoS, nice). A
     /// multifactor queue keeps its own order.
-    #[default]
     ShortestFirst,
     /// The longest wait in relation to the time limit first, among jobs of equal priority. A
     /// multifactor queue keeps its own order.
+    #[default]
     RelativeWait,
 }
 
@@ -54,7 +54,7 @@ impl Default for Backfill {
         Self {
             depth: 1,
             reservation: ReservationKind::Floating,
-            candidates: Candidates::ShortestFirst,
+            candidates: Candidates::RelativeWait,
             head_timeout: None,
         }
     }

@@ -29,7 +29,7 @@ pub async fn show(
         let (release, levels) = match is_local {
             true => (Some(crate::release::RELEASE.to_owned()), Some(LEVELS)),
             false => {
-                // A report counts for seconds; contact ends when the connection does.
+                // A report counts for longer than contact, which ends after two seconds of silence.
                 let is_heard = follower.is_some_and(|one| one.is_active);
                 let levels = core.peers.levels.lock().of(*id, uptime()).filter(|_| is_heard);
                 (core.peers.addresses.release(*id), levels)

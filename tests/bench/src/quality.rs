@@ -3,7 +3,7 @@
 
 use crate::traces::{TRACES, Trace};
 use anyhow::Context;
-use common::policy::{Placement, Policy};
+use common::policy::{Candidates, Placement, Policy};
 use sim::replay::{Named, Plan, Unwatched, replay};
 use sim::report::{Summary, Waits, jobs_csv};
 use std::fmt::Write as _;
@@ -52,6 +52,10 @@ fn runs_of_one_step_each(trace: &'static Trace) -> Vec<Run> {
         policy.queues.iter_mut().for_each(|queue| queue.placement = placement);
         Run { trace, name: name.to_owned(), policy }
     };
+    let mut shortest_first = with("+ shortest first behind", Named::Kant, Placement::EBinpack);
+    for queue in &mut shortest_first.policy.queues {
+        queue.backfill.candidates = Candidates::ShortestFirst;
+    }
     vec![
         with("strict FIFO, spread", Named::Fifo, Placement::Spread),
         with("strict FIFO, first fit", Named::Fifo, Placement::First),
@@ -59,7 +63,8 @@ fn runs_of_one_step_each(trace: &'static Trace) -> Vec<Run> {
         with("+ binpack", Named::Easy, Placement::Binpack),
         with("+ E-Binpack", Named::Easy, Placement::EBinpack),
         with("EASY, spread", Named::Easy, Placement::Spread),
-        with("+ shortest first behind (kant's default)", Named::Kant, Placement::EBinpack),
+        shortest_first,
+        with("+ relative wait behind (kant's default)", Named::Kant, Placement::EBinpack),
     ]
 }
 

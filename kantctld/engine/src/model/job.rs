@@ -80,6 +80,18 @@ impl WaitingJob {
         self.begin_at.map_or(self.submitted_at, |begin| begin.max(self.submitted_at))
     }
 
+    /// Its time limit; the maximum if it has none.
+    pub(crate) fn length(&self) -> Span {
+        self.time_limit.unwrap_or(UNLIMITED)
+    }
+
+    /// Its time limit, rounded up to three binary digits: by at most a quarter.
+    pub(crate) fn rounded_length(&self) -> Span {
+        let length = self.length().0;
+        let below = (u64::BITS - length.leading_zeros()).saturating_sub(3);
+        Span(length.div_ceil(1 << below).checked_mul(1 << below).unwrap_or(length))
+    }
+
     /// Whether it is held or waits for a dependency, and so cannot start at any time.
     #[must_use]
     pub const fn is_kept_back(&self) -> bool {

@@ -3,7 +3,7 @@
 use crate::model::job::WaitingJob;
 use crate::model::rank::Rank;
 use crate::model::wait_queue::{ClassId, Kind, KindId, WaitQueue};
-use crate::policy::order::backfill_rank::length;
+use crate::policy::backfill_order::BackfillOrder;
 use common::policy::queue::Queue;
 use common::time::Span;
 use std::cmp::Reverse;
@@ -12,7 +12,6 @@ use std::iter::Peekable;
 use std::sync::Arc;
 
 pub(super) type Ranked<'a> = (Rank, ClassId, &'a Arc<WaitingJob>);
-type ForBackfill<'a> = Peekable<std::vec::IntoIter<(ClassId, &'a Arc<WaitingJob>)>>;
 type Jobs<'a> = Box<dyn Iterator<Item = &'a Arc<WaitingJob>> + 'a>;
 
 /// One class whose first job had its turn.
@@ -37,9 +36,7 @@ pub(super) struct Cursor<'a> {
     /// The jobs short enough to have a chance, by rank, and the limit below which they are.
     pub shorter: Option<(Span, Peekable<std::vec::IntoIter<Ranked<'a>>>)>,
     /// All jobs in the order for backfill, once the queue has made its promises.
-    pub for_backfill: Option<ForBackfill<'a>>,
-    /// Whether only the shortest of them was taken so far.
-    pub is_probe: bool,
+    pub for_backfill: Option<BackfillOrder<'a>>,
     /// Of those jobs, only the ones with a shorter time limit have a chance.
     pub below: Option<Span>,
 }
@@ -57,28 +54,18 @@ impl<'a> Cursor<'a> {
             current: None,
             shorter: None,
             for_backfill: None,
-            is_probe: false,
             below: None,
         }
     }
 
     pub fn rank(&mut self) -> Option<Rank> {
         if let Some((below, jobs)) = &mut self.shorter {
-            while jobs.next_if(|(_, _, job)| length(job) >= *below).is_some() {}
+            while jobs.next_if(|(_, _, job)| job.length() >= *below).is_some() {}
             return jobs.peek().map(|(rank, ..)| *rank);
         }
         let head = self.heads.peek().map(|(rank, _)| **rank);
         let opened = self.by_rank.peek().map(|Reverse((rank, _))| *rank);
         head.into_iter().chain(opened).min()
-    }
-
-    /// The next job for backfill that is short enough to have a chance.
-    pub fn next_for_backfill(&mut self) -> Option<&'a Arc<WaitingJob>> {
-        let below = self.below;
-        let is_too_long = |job: &WaitingJob| below.is_some_and(|below| length(job) >= below);
-        let jobs = self.for_backfill.as_mut()?;
-        while jobs.next_if(|(_, job)| is_too_long(job)).is_some() {}
-        jobs.peek().map(|(_, job)| *job)
     }
 
     pub fn pop(&mut self, wait_queue: &'a WaitQueue) -> Option<(ClassId, &'a Arc<WaitingJob>)> {

@@ -5,6 +5,7 @@ pub mod order;
 pub mod sharing;
 
 pub(crate) mod admit;
+mod backfill_order;
 mod cursor;
 mod settle;
 pub(crate) mod turns;

@@ -6,8 +6,9 @@ use crate::model::queues::Queues;
 use crate::model::rank::Rank;
 use crate::model::snapshot::Snapshot;
 use crate::model::wait_queue::{ClassId, Kind, KindId, WaitQueue};
+use crate::policy::backfill_order::BackfillOrder;
 use crate::policy::cursor::{Cursor, Opened, Ranked};
-use crate::policy::order::backfill_rank::{BackfillRank, length};
+use crate::policy::order::backfill_rank::BackfillRank;
 use crate::policy::order::ranker::Ranker;
 use common::id::{JobKey, QueueName};
 use common::policy::queue::Queue;
@@ -116,8 +117,13 @@ impl<'a> QueueScan<'a> {
         }
         while let Some(Reverse((_, at))) = self.behind.pop() {
             let cursor = &mut self.cursors[at];
-            if let Some((class, job)) = cursor.for_backfill.as_mut().and_then(Iterator::next) {
-                return Some(Considered { job, class, kind: cursor.id, cursor: at });
+            let Some(job) = cursor.for_backfill.as_mut().and_then(BackfillOrder::take) else {
+                continue;
+            };
+            let kind = cursor.id;
+            match self.wait_queue.class_of(job.key) {
+                Some(class) => return Some(Considered { job, class, kind, cursor: at }),
+                None => self.advance_behind(at),
             }
         }
         None
@@ -127,15 +133,15 @@ impl<'a> QueueScan<'a> {
     fn go_to_backfill(&mut self, at: usize) {
         let cursor = &mut self.cursors[at];
         cursor.below = cursor.shorter.as_ref().map(|(below, _)| *below);
-        // The shortest job is tried first: if it has no chance, none has, and the others need not
-        // be sorted.
-        if let Some(shortest) = self.shortest(at) {
-            self.cursors[at].for_backfill = Some(vec![shortest].into_iter().peekable());
-            self.cursors[at].is_probe = true;
-            self.advance_behind(at);
+        let Cursor { kind, below, .. } = *cursor;
+        let order = if self.candidates(at) == Candidates::RelativeWait {
+            let rank = |job: &WaitingJob| self.rank_for_backfill(at, job);
+            BackfillOrder::by_relative_wait(kind, below, &rank)
         } else {
-            self.sort_for_backfill(at);
-        }
+            BackfillOrder::by_length(kind, self.wait_queue)
+        };
+        self.cursors[at].for_backfill = Some(order);
+        self.advance_behind(at);
     }
 
     /// How a kind's queue orders jobs for backfill.
@@ -143,38 +149,19 @@ impl<'a> QueueScan<'a> {
         self.cursors[at].queue.map_or_else(Candidates::default, |queue| queue.backfill.candidates)
     }
 
-    /// The shortest job of a kind, if that is the first to try, all of its jobs have one priority,
-    /// and it had no turn yet.
-    fn shortest(&self, at: usize) -> Option<(ClassId, &'a Arc<WaitingJob>)> {
-        let kind = self.cursors[at].kind;
-        let is_first = self.candidates(at) == Candidates::ShortestFirst && kind.has_one_tier();
-        let class = kind.classes().next().filter(|_| is_first)?;
-        let job = self.wait_queue.class(class)?.jobs_by_length().next()?;
-        (!self.were_considered.contains(&job.key)).then_some((class, job))
-    }
-
-    fn backfill_rank(&self, at: usize, job: &WaitingJob) -> BackfillRank {
-        BackfillRank::new(&self.ranker, job, self.candidates(at), self.now)
-    }
-
-    fn sort_for_backfill(&mut self, at: usize) {
-        let Cursor { kind, below, .. } = self.cursors[at];
-        let is_short = |job: &WaitingJob| below.is_none_or(|below| length(job) < below);
-        let classes = kind.classes().filter_map(|id| Some((id, self.wait_queue.class(id)?)));
-        let classes = classes.take_while(|(_, c)| below.is_none_or(|below| c.limit_min() < below));
-        let jobs = classes.flat_map(|(id, class)| class.jobs().map(move |job| (id, job)));
-        let were_considered = &self.were_considered;
-        let mut jobs: Vec<_> =
-            jobs.filter(|(_, job)| is_short(job) && !were_considered.contains(&job.key)).collect();
-        jobs.sort_by_cached_key(|(_, job)| self.backfill_rank(at, job));
-        self.cursors[at].for_backfill = Some(jobs.into_iter().peekable());
-        self.advance_behind(at);
+    /// The rank of a job that had no turn yet.
+    fn rank_for_backfill(&self, at: usize, job: &WaitingJob) -> Option<BackfillRank> {
+        let has_turn = !self.were_considered.contains(&job.key);
+        has_turn.then(|| BackfillRank::new(&self.ranker, job, self.candidates(at), self.now))
     }
 
     fn advance_behind(&mut self, at: usize) {
-        if let Some(job) = self.cursors[at].next_for_backfill() {
-            self.behind.push(Reverse((self.backfill_rank(at, job), at)));
+        let Some(mut order) = self.cursors[at].for_backfill.take() else { return };
+        let below = self.cursors[at].below;
+        if let Some(rank) = order.next(below, &|job| self.rank_for_backfill(at, job)) {
+            self.behind.push(Reverse((rank, at)));
         }
+        self.cursors[at].for_backfill = Some(order);
     }
 
     /// Reports the result of a turn. `is_done`: the queue has made all its promises.
@@ -203,11 +190,7 @@ impl<'a> QueueScan<'a> {
             if let Next::Shorter(below) = next {
                 cursor.below = Some(cursor.below.map_or(below, |known| known.min(below)));
             }
-            if std::mem::take(&mut cursor.is_probe) {
-                self.sort_for_backfill(at);
-            } else {
-                self.advance_behind(at);
-            }
+            self.advance_behind(at);
             return;
         }
         if let Some(queue) = backfills.filter(|_| is_done) {
@@ -244,7 +227,7 @@ impl<'a> QueueScan<'a> {
         let classes = cursor.kind.classes_below(below);
         let jobs = classes.filter_map(|id| Some((id, self.wait_queue.class(id)?))).flat_map(
             |(id, class)| {
-                let short = class.jobs_by_length().take_while(move |job| length(job) < below);
+                let short = class.jobs_by_length().take_while(move |job| job.length() < below);
                 short.map(move |job| (id, job))
             },
         );

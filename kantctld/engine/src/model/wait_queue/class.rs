@@ -108,5 +108,5 @@ impl Class {
 }
 
 fn length_key(job: &WaitingJob) -> (Span, Time, JobKey) {
-    (job.time_limit.unwrap_or(UNLIMITED), job.since(), job.key)
+    (job.length(), job.since(), job.key)
 }

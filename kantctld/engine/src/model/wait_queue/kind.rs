@@ -4,6 +4,7 @@
 use crate::model::job::WaitingJob;
 use crate::model::rank::Rank;
 use crate::model::wait_queue::ClassId;
+use crate::model::wait_queue::buckets::Buckets;
 use common::id::{JobKey, QueueName, ReservationName};
 use common::resource::{GpuRequest, Request};
 use common::time::Span;
@@ -75,12 +76,21 @@ pub(crate) struct Kind {
     heads: BTreeMap<Rank, ClassId>,
     /// The classes by their shortest time limits.
     shortest: BTreeSet<(Span, ClassId)>,
+    /// The jobs of all classes.
+    pub buckets: Buckets,
 }
 
 impl Kind {
     pub fn new(key: KindKey, part: PartId) -> Self {
         let nodes = key.request.nodes;
-        Self { key, part, nodes, heads: BTreeMap::new(), shortest: BTreeSet::new() }
+        Self {
+            key,
+            part,
+            nodes,
+            heads: BTreeMap::new(),
+            shortest: BTreeSet::new(),
+            buckets: Buckets::default(),
+        }
     }
 
     pub const fn key(&self) -> &KindKey {

@@ -2,9 +2,11 @@
 //! kind can skip the others. Ranks are computed when a class gets another first job, not in each
 //! round.
 
+mod buckets;
 mod class;
 mod kind;
 
+pub(crate) use buckets::Bucket;
 pub(crate) use class::{Class, ClassId, ClassKey};
 pub(crate) use kind::{Kind, KindId, KindKey, PartId};
 
@@ -71,6 +73,10 @@ impl WaitQueue {
             self.classes.insert(id, Class::new(key, kind));
         }
         self.change(id, |class| class.add(job.clone()));
+        if let Some(kind) = self.classes.get(&id).and_then(|class| self.kinds.get_mut(&class.kind))
+        {
+            kind.buckets.add(job.clone());
+        }
         id
     }
 
@@ -144,6 +150,11 @@ impl WaitQueue {
             }
             Place::In(id) => {
                 self.change(id, |class| class.remove(&job));
+                if let Some(kind) =
+                    self.classes.get(&id).and_then(|class| self.kinds.get_mut(&class.kind))
+                {
+                    kind.buckets.remove(&job);
+                }
                 if self.classes.get(&id).is_some_and(Class::is_empty) {
                     self.drop_class(id);
                 }

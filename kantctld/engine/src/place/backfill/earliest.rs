@@ -77,10 +77,10 @@ fn on_nodes(
 ) -> Option<Earliest> {
     let Window { after, by } = window;
     let sizes = sizes(search, nodes);
-    if let (Some(blocks), Some(largest)) =
-        (Segments::requested(search, nodes.0 as usize), sizes.first())
+    if let (Some(segments), Some(largest)) =
+        (Segments::required(search, nodes.0 as usize), sizes.first())
     {
-        return blocks.first(search, largest.part, length, window);
+        return segments.first(search, largest.part, length, window);
     }
     if let ([size], None, true) =
         (&sizes[..], search.shape.demand.request.near, search.is_unreserved())

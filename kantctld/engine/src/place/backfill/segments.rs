@@ -12,7 +12,7 @@ use common::time::{Span, Time};
 use common::topology::Level;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The blocks that a job asks for.
+/// The segments that a job requires.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Segments {
     pub level: Level,
@@ -24,7 +24,7 @@ pub(crate) struct Segments {
 impl Segments {
     /// For a job that requires blocks. `None`: a job that only prefers near nodes, or needs no more
     /// than one block.
-    pub fn requested(search: &NodeSearch<'_>, count: usize) -> Option<Self> {
+    pub fn required(search: &NodeSearch<'_>, count: usize) -> Option<Self> {
         let request = search.shape.demand.request;
         let size = (request.segment?.0 as usize).max(1);
         let level = match request.near {

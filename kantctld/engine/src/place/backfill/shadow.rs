@@ -53,7 +53,7 @@ impl Shadow {
         found: &Earliest,
     ) -> Option<Self> {
         let nodes = search.shape.nodes()?;
-        if Segments::requested(search, nodes.0 as usize).is_some() {
+        if Segments::required(search, nodes.0 as usize).is_some() {
             return None;
         }
         let sizes = sizes(search, nodes);

@@ -107,7 +107,7 @@ fn under_one(
     Some(if packs { few_leafs(search, &set, count) } else { set })
 }
 
-/// Segments of `block` nodes, each under one switch. The last block may be smaller.
+/// Blocks of `block` nodes, each under one switch. The last block may be smaller.
 fn blocks(
     search: &NodeSearch<'_>,
     level: Level,

@@ -10,15 +10,18 @@
 //! run, nor how much they ask for.
 //! Knobs: `backfill_candidates` of a queue.
 //!
-//! By relative wait, jobs are ordered by wait^5 / limit^2: a job with 32 times the limit goes first
-//! when it has waited 4 times as long. So a short job passes soon, but each job that is not yet
-//! submitted stays behind a long one until it has waited for a part of that job's wait.
+//! By relative wait, jobs are ordered by wait^5 / limit^2, with limits rounded up to three binary
+//! digits: a job with 32 times the limit goes first when it has waited 4 times as long. A short job
+//! passes a long one soon. But a job that is submitted later passes it only after it has waited for
+//! a certain part of the long job's wait, so that the long one does not fall back further and
+//! further.
 //!
 //! Example, two nodes, one kept for a job in 60 minutes. Job 1 may run for 50 minutes, job 2 for
 //! 20, job 3 for 10 with `--nice=5`. The shortest first, the order is 2, 1, 3. If job 1 has waited
 //! for 100 minutes and job 2 for 60, the order by relative wait is 1, 2, 3.
 
-use crate::model::job::{UNLIMITED, WaitingJob};
+use crate::model::job::WaitingJob;
+use crate::policy::order::fifo::Tier;
 use crate::policy::order::ranker::Ranker;
 use common::id::JobKey;
 use common::policy::Candidates;
@@ -29,7 +32,7 @@ use std::cmp::Reverse;
 /// nice, come before waits and lengths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct BackfillRank {
-    tier: (Reverse<i32>, Reverse<i32>, i32),
+    tier: Tier,
     relative_wait: Reverse<u128>,
     limit: Span,
     since: Time,
@@ -38,26 +41,21 @@ pub(crate) struct BackfillRank {
 
 impl BackfillRank {
     pub fn new(ranker: &Ranker<'_>, job: &WaitingJob, candidates: Candidates, now: Time) -> Self {
-        let rank = ranker.rank(job);
-        let tier = (rank.queue, rank.qos, rank.nice);
+        let tier = ranker.tier(job);
         let (wait, limit) = match candidates {
-            Candidates::RelativeWait => (relative_wait(job, now), Span::default()),
-            Candidates::InOrder | Candidates::ShortestFirst => (0, length(job)),
+            Candidates::RelativeWait => (relative_wait(job, now), job.rounded_length()),
+            Candidates::InOrder | Candidates::ShortestFirst => (0, job.length()),
         };
         Self { tier, relative_wait: Reverse(wait), limit, since: job.since(), key: job.key }
     }
 }
 
-/// A job's time limit; the maximum if it has none.
-pub(crate) fn length(job: &WaitingJob) -> Span {
-    job.time_limit.unwrap_or(UNLIMITED)
-}
-
-/// A job's wait to the fifth power by its time limit squared, in tenths of a second. Waits of more
-/// than 59 days are equal, so that those jobs are tried in order.
+/// A job's wait to the fifth power by its rounded time limit squared, in tenths of a second. Waits
+/// of more than 59 days are equal, as are those of jobs that were just submitted: of equal jobs, the
+/// one with the shorter limit goes first.
 fn relative_wait(job: &WaitingJob, now: Time) -> u128 {
     let tenths = |span: Span| u128::from(span.0 / 100);
-    let limit = tenths(length(job)).max(1);
+    let limit = tenths(job.rounded_length()).max(1);
     tenths(now.since(job.since())).checked_pow(5).map_or(u128::MAX, |wait| wait / limit.pow(2))
 }
 
@@ -100,6 +98,17 @@ mod tests {
         let order = |waited| ordered(Candidates::RelativeWait, &[(640, waited), (20, 10)], 0);
         assert_eq!(order(39), [2, 1]);
         assert_eq!(order(41), [1, 2]);
+    }
+
+    #[test]
+    fn limits_are_rounded_up_to_three_binary_digits() {
+        let rounded = |limit: u64| {
+            let mut job = waiting(1, request(1, 1), 1);
+            job.time_limit = Some(Span(limit));
+            job.rounded_length().0
+        };
+        let limits = [0, 1, 7, 8, 9, 15, 16, 17, 1000, u64::MAX - 1];
+        assert_eq!(limits.map(rounded), [0, 1, 7, 8, 10, 16, 16, 20, 1024, u64::MAX - 1]);
     }
 
     #[test]

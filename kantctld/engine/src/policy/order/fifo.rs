@@ -14,14 +14,24 @@
 //! 5, job 3 last to a queue of priority 10. The order is 3, 2, 1.
 
 use super::{Facts, Rank};
+use common::policy::qos::Qos;
+use common::policy::queue::Queue;
 use std::cmp::Reverse;
+
+/// The priorities of queue and QoS, and nice: what comes before waits.
+pub(crate) type Tier = (Reverse<i32>, Reverse<i32>, i32);
+
+pub(crate) fn tier(queue: &Queue, qos: Option<&Qos>, nice: i32) -> Tier {
+    (Reverse(queue.priority), Reverse(qos.map_or(0, |qos| qos.priority)), nice)
+}
 
 #[must_use]
 pub fn rank(job: &Facts<'_>) -> Rank {
+    let (queue, qos, nice) = tier(job.queue, job.qos, job.nice);
     Rank {
-        queue: Reverse(job.queue.priority),
-        qos: Reverse(job.qos.map_or(0, |qos| qos.priority)),
-        nice: job.nice,
+        queue,
+        qos,
+        nice,
         turn_ms: i128::from(job.since.0),
         points: Reverse(0),
         since: job.since,
@@ -33,7 +43,6 @@ pub fn rank(job: &Facts<'_>) -> Rank {
 mod tests {
     use super::*;
     use crate::policy::order::multifactor::tests::{facts, policy};
-    use common::policy::queue::Queue;
     use common::time::Time;
 
     fn ordered(jobs: &[Facts<'_>]) -> Vec<String> {

@@ -4,6 +4,7 @@
 //! query.
 
 use super::fair_share::{FairShare, Usage};
+use super::fifo::{self, Tier};
 use super::multifactor::Multifactor;
 use super::rank::Rank;
 use super::{Facts, rank_of};
@@ -15,6 +16,7 @@ use common::policy::queue::Queue;
 use common::policy::{Amounts, Order, Policy};
 use common::time::Time;
 use common::unit::Nodes;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// What ranks are computed from.
@@ -48,9 +50,21 @@ impl<'a> Ranker<'a> {
         }
     }
 
+    /// The tier of a job of a FIFO queue.
+    pub fn tier(&self, job: &WaitingJob) -> Tier {
+        let queue = self.queues.get(&job.queue);
+        queue.map_or((Reverse(i32::MIN), Reverse(0), 0), |queue| {
+            fifo::tier(queue, self.qos_of(job), job.nice)
+        })
+    }
+
+    fn qos_of(&self, job: &WaitingJob) -> Option<&'a Qos> {
+        job.qos.as_ref().and_then(|name| self.qos.get(name).copied())
+    }
+
     pub fn rank(&self, job: &WaitingJob) -> Rank {
         let Some(queue) = self.queues.get(&job.queue) else { return Rank::last(job) };
-        let qos = job.qos.as_ref().and_then(|name| self.qos.get(name).copied());
+        let qos = self.qos_of(job);
         let multifactor = Multifactor::new(self.policy, &self.fair, self.capacity);
         rank_of(&multifactor, &facts(queue, job, qos), self.now)
     }
