@@ -189,7 +189,7 @@ pub(super) const fn row(attribute: Attribute, option: &'static str, kind: Kind) 
 }
 
 impl Row {
-    pub(super) const fn with_help(
+    pub(super) const fn help(
         self,
         heading: Heading,
         value_name: &'static str,

@@ -11,14 +11,14 @@ const SRUN: &[SlurmReader] = &[SlurmReader::Srun];
 /// All attributes, in the order of [`Attribute`].
 pub const ROWS: &[Row] = &[
     row(Attribute::JobName, "job-name", Kind::Text)
-        .with_help(Heading::Identity, "NAME", "Job name [default: the script's file name]")
+        .help(Heading::Identity, "NAME", "Job name [default: the script's file name]")
         .short('J')
         .changeable(Changeable::Started, Removed::Never)
         .change_alias("name")
         .scontrol(&["JobName", "Name"])
         .variable("JOB_NAME", &[SlurmReader::Sbatch, SlurmReader::Srun]),
     row(Attribute::Account, "account", Kind::Account)
-        .with_help(
+        .help(
             Heading::Identity,
             "NAME",
             "Account to charge, of which you must be a member [default: your first account]",
@@ -32,7 +32,7 @@ pub const ROWS: &[Row] = &[
         .scontrol(&["Account"])
         .variable("ACCOUNT", ALL),
     row(Attribute::Qos, "qos", Kind::Qos)
-        .with_help(
+        .help(
             Heading::Identity,
             "NAME",
             "Quality of service, which sets a priority and limits; configured by the operators",
@@ -45,13 +45,13 @@ pub const ROWS: &[Row] = &[
         .json("qos")
         .scontrol(&["QOS"])
         .variable("QOS", ALL),
-    row(Attribute::Service, "service", Kind::Flag).with_help(
+    row(Attribute::Service, "service", Kind::Flag).help(
         Heading::Identity,
         "",
         "The job is a service: a queue with a zone for services spreads its jobs there",
     ),
     row(Attribute::Comment, "comment", Kind::Text)
-        .with_help(Heading::Identity, "TEXT", "Comment, shown by `kantctl show job`")
+        .help(Heading::Identity, "TEXT", "Comment, shown by `kantctl show job`")
         .changeable(Changeable::Started, Removed::ByEmpty)
         .label("comment")
         .column()
@@ -59,7 +59,7 @@ pub const ROWS: &[Row] = &[
         .json("comment")
         .scontrol(&["Comment"]),
     row(Attribute::Nodes, "nodes", Kind::NodeCount)
-        .with_help(
+        .help(
             Heading::Resources,
             "COUNT[-COUNT]",
             "Number of nodes, or a range that the job accepts (1-4), with one task per node \
@@ -71,7 +71,7 @@ pub const ROWS: &[Row] = &[
         .of_component()
         .scontrol(&["NumNodes", "ReqNodes"]),
     row(Attribute::Ntasks, "ntasks", Kind::TaskCount)
-        .with_help(
+        .help(
             Heading::Resources,
             "COUNT[-COUNT]",
             "Number of tasks, or a range that the job accepts (2-8) [default: --nodes times \
@@ -84,11 +84,11 @@ pub const ROWS: &[Row] = &[
         .scontrol(&["NumTasks"])
         .variable("NTASKS", SRUN),
     row(Attribute::NtasksPerNode, "ntasks-per-node", Kind::Count)
-        .with_help(Heading::Resources, "COUNT", "Maximum number of tasks per node")
+        .help(Heading::Resources, "COUNT", "Maximum number of tasks per node")
         .alias("tasks-per-node", false)
         .of_component(),
     row(Attribute::CpusPerTask, "cpus-per-task", Kind::Count)
-        .with_help(Heading::Resources, "COUNT", "CPUs per task [default: 1]")
+        .help(Heading::Resources, "COUNT", "CPUs per task [default: 1]")
         .short('c')
         .choice(Choice::Cpus)
         .changeable(Changeable::Waiting, Removed::Never)
@@ -96,15 +96,15 @@ pub const ROWS: &[Row] = &[
         .of_component()
         .scontrol(&["CPUs/Task", "CPUsPerTask"]),
     row(Attribute::NtasksPerGpu, "ntasks-per-gpu", Kind::Count)
-        .with_help(Heading::Resources, "COUNT", "Tasks per requested GPU")
+        .help(Heading::Resources, "COUNT", "Tasks per requested GPU")
         .choice(Choice::Tasks)
         .of_component(),
     row(Attribute::CpusPerGpu, "cpus-per-gpu", Kind::Count)
-        .with_help(Heading::Resources, "COUNT", "CPUs per requested GPU")
+        .help(Heading::Resources, "COUNT", "CPUs per requested GPU")
         .choice(Choice::Cpus)
         .of_component(),
     row(Attribute::Mem, "mem", Kind::Bytes)
-        .with_help(
+        .help(
             Heading::Resources,
             "SIZE",
             "Memory per node, in MiB or with K, M, G, T; 0 for all of it",
@@ -116,17 +116,17 @@ pub const ROWS: &[Row] = &[
         .scontrol(&["MinMemoryNode"])
         .variable("MEM_PER_NODE", ALL),
     row(Attribute::MemPerCpu, "mem-per-cpu", Kind::Bytes)
-        .with_help(Heading::Resources, "SIZE", "Memory per CPU")
+        .help(Heading::Resources, "SIZE", "Memory per CPU")
         .choice(Choice::Memory)
         .of_component()
         .variable("MEM_PER_CPU", ALL),
     row(Attribute::MemPerGpu, "mem-per-gpu", Kind::Bytes)
-        .with_help(Heading::Resources, "SIZE", "Memory per GPU")
+        .help(Heading::Resources, "SIZE", "Memory per GPU")
         .choice(Choice::Memory)
         .of_component()
         .variable("MEM_PER_GPU", ALL),
     row(Attribute::Gpus, "gpus", Kind::Gpus)
-        .with_help(
+        .help(
             Heading::Resources,
             "[KIND:]COUNT",
             "GPUs in the whole job: of any kind (8), of one kind (h100:8), of one of several \
@@ -140,18 +140,18 @@ pub const ROWS: &[Row] = &[
         .of_component()
         .variable("GPUS", ALL),
     row(Attribute::GpusPerNode, "gpus-per-node", Kind::GpuCount)
-        .with_help(Heading::Resources, "[KIND:]COUNT", "GPUs per node")
+        .help(Heading::Resources, "[KIND:]COUNT", "GPUs per node")
         .choice(Choice::Gpus)
         .changeable(Changeable::Waiting, Removed::Never)
         .of_component()
         .variable("GPUS_PER_NODE", ALL),
     row(Attribute::GpusPerTask, "gpus-per-task", Kind::GpuCount)
-        .with_help(Heading::Resources, "[KIND:]COUNT", "GPUs per task")
+        .help(Heading::Resources, "[KIND:]COUNT", "GPUs per task")
         .choice(Choice::Gpus)
         .of_component()
         .variable("GPUS_PER_TASK", ALL),
     row(Attribute::Gres, "gres", Kind::Gres)
-        .with_help(
+        .help(
             Heading::Resources,
             "gpu[:KIND]:COUNT",
             "GPUs per node, in Slurm's syntax (gpu:2, gpu:h100:2)",
@@ -160,26 +160,22 @@ pub const ROWS: &[Row] = &[
         .of_component()
         .variable("GRES", ALL),
     row(Attribute::GpuKind, "gpu-kind", Kind::GpuKinds)
-        .with_help(Heading::Resources, "KIND", "Kind of GPU, alternatives (h100|a100), or any")
+        .help(Heading::Resources, "KIND", "Kind of GPU, alternatives (h100|a100), or any")
         .change_only()
         .changeable(Changeable::Waiting, Removed::ByAny)
         .of_component(),
     row(Attribute::Exclusive, "exclusive", Kind::Flag)
-        .with_help(Heading::Resources, "", "Use whole nodes, which no other job shares")
+        .help(Heading::Resources, "", "Use whole nodes, which no other job shares")
         .of_component()
         .variable("EXCLUSIVE", ALL),
-    row(Attribute::Grow, "grow", Kind::Flag).with_help(
+    row(Attribute::Grow, "grow", Kind::Flag).help(
         Heading::Resources,
         "",
         "Let a running job with a range of nodes or tasks grow onto idle nodes, up to the \
              upper bound",
     ),
     row(Attribute::Queue, "queue", Kind::Queue)
-        .with_help(
-            Heading::PlacementAndTime,
-            "NAME",
-            "Queue [default: the cluster's default queue]",
-        )
+        .help(Heading::PlacementAndTime, "NAME", "Queue [default: the cluster's default queue]")
         .short('p')
         .alias("partition", true)
         .changeable(Changeable::Waiting, Removed::Never)
@@ -190,7 +186,7 @@ pub const ROWS: &[Row] = &[
         .scontrol(&["Partition"])
         .variable("PARTITION", ALL),
     row(Attribute::Time, "time", Kind::TimeLimit)
-        .with_help(
+        .help(
             Heading::PlacementAndTime,
             "TIME",
             "Run time limit: minutes, h:m:s, d-h, 90m, 2h, UNLIMITED [default: the queue's]",
@@ -203,7 +199,7 @@ pub const ROWS: &[Row] = &[
         .scontrol(&["TimeLimit"])
         .variable("TIMELIMIT", ALL),
     row(Attribute::Begin, "begin", Kind::Begin)
-        .with_help(
+        .help(
             Heading::PlacementAndTime,
             "WHEN",
             "Earliest start: now+1hour, 16:30, tomorrow, 2030-01-31T08:00",
@@ -212,7 +208,7 @@ pub const ROWS: &[Row] = &[
         .of_set()
         .scontrol(&["StartTime", "EligibleTime"]),
     row(Attribute::Deadline, "deadline", Kind::Deadline)
-        .with_help(
+        .help(
             Heading::PlacementAndTime,
             "WHEN",
             "Deadline: the job must end by then according to its time limit, or never starts",
@@ -223,7 +219,7 @@ pub const ROWS: &[Row] = &[
         .json("deadline")
         .scontrol(&["Deadline"]),
     row(Attribute::Reservation, "reservation", Kind::Reservation)
-        .with_help(
+        .help(
             Heading::PlacementAndTime,
             "NAME",
             "Run in this reservation, see `kantctl reservations`",
@@ -236,7 +232,7 @@ pub const ROWS: &[Row] = &[
         .scontrol(&["Reservation", "ReservationName"])
         .variable("RESERVATION", ALL),
     row(Attribute::Near, "near", Kind::Near)
-        .with_help(
+        .help(
             Heading::PlacementAndTime,
             "LEVEL[:required]",
             "Topology group for all nodes: nvlink-domain, leaf, spine or superspine. A group with \
@@ -247,12 +243,12 @@ pub const ROWS: &[Row] = &[
         .with_change_help("Prefer or require nodes in one topology group: leaf, leaf:required")
         .of_component(),
     row(Attribute::Switches, "switches", Kind::Switches)
-        .with_help(Heading::PlacementAndTime, "1", "Slurm's option for --near=leaf: --switches=1")
+        .help(Heading::PlacementAndTime, "1", "Slurm's option for --near=leaf: --switches=1")
         .choice(Choice::Nearness)
         .of_component()
         .variable("REQ_SWITCH", ALL),
     row(Attribute::Segment, "segment", Kind::Count)
-        .with_help(
+        .help(
             Heading::PlacementAndTime,
             "NODES",
             "Split the nodes into blocks of this size, each within one group [without --near: \
@@ -260,21 +256,17 @@ pub const ROWS: &[Row] = &[
         )
         .of_component(),
     row(Attribute::MaxPerNode, "max-per-node", Kind::Count)
-        .with_help(
+        .help(
             Heading::PlacementAndTime,
             "COUNT",
             "Run at most COUNT of your jobs with this name per node",
         )
         .of_component(),
     row(Attribute::Hold, "hold", Kind::Flag)
-        .with_help(Heading::PlacementAndTime, "", "Hold the job until `kantctl release`")
+        .help(Heading::PlacementAndTime, "", "Hold the job until `kantctl release`")
         .short('H'),
     row(Attribute::Nice, "nice", Kind::Nice)
-        .with_help(
-            Heading::PlacementAndTime,
-            "N",
-            "Lower the priority by N [without a number: 100]",
-        )
+        .help(Heading::PlacementAndTime, "N", "Lower the priority by N [without a number: 100]")
         .changeable(Changeable::Waiting, Removed::Never)
         .with_change_help("Lower the priority by N; operators can use negative values")
         .label("nice")
@@ -282,7 +274,7 @@ pub const ROWS: &[Row] = &[
         .json("nice")
         .scontrol(&["Nice"]),
     row(Attribute::Constraint, "constraint", Kind::Constraint)
-        .with_help(
+        .help(
             Heading::PlacementAndTime,
             "FEATURES",
             "Required features of nodes, see `kantctl show node`: 'ib', 'a100&(ib|roce)'",
@@ -295,11 +287,7 @@ pub const ROWS: &[Row] = &[
         .json("features")
         .scontrol(&["Features"]),
     row(Attribute::Nodelist, "nodelist", Kind::Hosts)
-        .with_help(
-            Heading::PlacementAndTime,
-            "NODES",
-            "Use only these nodes, e.g. g[001-004],login",
-        )
+        .help(Heading::PlacementAndTime, "NODES", "Use only these nodes, e.g. g[001-004],login")
         .short('w')
         .changeable(Changeable::Waiting, Removed::ByNone)
         .of_component()
@@ -307,7 +295,7 @@ pub const ROWS: &[Row] = &[
         .json("required_nodes")
         .scontrol(&["ReqNodeList", "NodeList"]),
     row(Attribute::Exclude, "exclude", Kind::Hosts)
-        .with_help(Heading::PlacementAndTime, "NODES", "Do not use these nodes")
+        .help(Heading::PlacementAndTime, "NODES", "Do not use these nodes")
         .short('x')
         .changeable(Changeable::Waiting, Removed::ByNone)
         .of_component()
@@ -315,7 +303,7 @@ pub const ROWS: &[Row] = &[
         .json("excluded_nodes")
         .scontrol(&["ExcNodeList"]),
     row(Attribute::Dependency, "dependency", Kind::Dependency)
-        .with_help(
+        .help(
             Heading::PlacementAndTime,
             "RULE:JOB[:JOB]",
             "Wait for other jobs: afterok:20:21, afterany:22_3, after:23+5 (minutes), afternotok, \
@@ -327,14 +315,14 @@ pub const ROWS: &[Row] = &[
         .with_change_help("Jobs to wait for: afterok:20, or none")
         .of_set()
         .scontrol(&["Dependency"]),
-    row(Attribute::KillOnInvalidDep, "kill-on-invalid-dep", Kind::YesNo).with_help(
+    row(Attribute::KillOnInvalidDep, "kill-on-invalid-dep", Kind::YesNo).help(
         Heading::PlacementAndTime,
         "yes|no",
         "Cancel the job when its dependency can no longer be satisfied [default: no, it keeps \
              waiting]",
     ),
     row(Attribute::Output, "output", Kind::Text)
-        .with_help(
+        .help(
             Heading::Files,
             "FILE",
             "Output file, with %j %A %a %x %u %N %n %t [default: kant-%j.out, arrays \
@@ -343,29 +331,21 @@ pub const ROWS: &[Row] = &[
         .short('o')
         .variable("OUTPUT", SBATCH),
     row(Attribute::Error, "error", Kind::Text)
-        .with_help(Heading::Files, "FILE", "Error file [default: the output file]")
+        .help(Heading::Files, "FILE", "Error file [default: the output file]")
         .short('e')
         .variable("ERROR", SBATCH),
     row(Attribute::Input, "input", Kind::Text)
-        .with_help(Heading::Files, "FILE", "Input file [default: /dev/null]")
+        .help(Heading::Files, "FILE", "Input file [default: /dev/null]")
         .short('i')
         .variable("INPUT", SBATCH),
     row(Attribute::OpenMode, "open-mode", Kind::OpenMode)
-        .with_help(
-            Heading::Files,
-            "MODE",
-            "What to do with existing output files [default: truncate]",
-        )
+        .help(Heading::Files, "MODE", "What to do with existing output files [default: truncate]")
         .variable("OPEN_MODE", SBATCH),
     row(Attribute::Chdir, "chdir", Kind::Text)
-        .with_help(
-            Heading::Files,
-            "DIRECTORY",
-            "Working directory [default: the current directory]",
-        )
+        .help(Heading::Files, "DIRECTORY", "Working directory [default: the current directory]")
         .short('D'),
     row(Attribute::Array, "array", Kind::Array)
-        .with_help(
+        .help(
             Heading::Execution,
             "INDICES",
             "Submit an array of tasks: 0-99; 1,3,5-9:2; 0-999%50 for at most 50 at once",
@@ -374,19 +354,19 @@ pub const ROWS: &[Row] = &[
         .label("array")
         .variable("ARRAY_INX", SBATCH),
     row(Attribute::ArrayLimit, "array-limit", Kind::Count)
-        .with_help(Heading::Execution, "COUNT", "Run at most COUNT tasks of the array at once")
+        .help(Heading::Execution, "COUNT", "Run at most COUNT tasks of the array at once")
         .change_only()
         .changeable(Changeable::Started, Removed::ByNone)
         .scontrol(&["ArrayTaskThrottle"]),
     row(Attribute::Launch, "launch", Kind::Launch)
-        .with_help(
+        .help(
             Heading::Execution,
             "once|per-node|per-task",
             "Run the script once, once on every node, or once for every task [default: once]",
         )
         .of_component(),
     row(Attribute::Container, "container", Kind::Text)
-        .with_help(
+        .help(
             Heading::Execution,
             "DIRECTORY",
             "Run in a container: a directory on the nodes with an OCI bundle or a root file \
@@ -395,7 +375,7 @@ pub const ROWS: &[Row] = &[
         .label("container")
         .variable("CONTAINER", SBATCH),
     row(Attribute::Signal, "signal", Kind::Signal)
-        .with_help(
+        .help(
             Heading::Execution,
             "[B:]SIGNAL[@SECONDS]",
             "Send a signal before the time limit to all processes, or (B:) only to the script \
@@ -403,7 +383,7 @@ pub const ROWS: &[Row] = &[
         )
         .variable("SIGNAL", SBATCH),
     row(Attribute::MailType, "mail-type", Kind::MailEvents)
-        .with_help(
+        .help(
             Heading::Execution,
             "EVENTS",
             "Events that send an e-mail: NONE, BEGIN, END, FAIL, REQUEUE, ALL, INVALID_DEPEND, \
@@ -413,19 +393,19 @@ pub const ROWS: &[Row] = &[
         .of_set()
         .scontrol(&["MailType"]),
     row(Attribute::MailUser, "mail-user", Kind::MailAddress)
-        .with_help(Heading::Execution, "ADDRESS", "Recipient of e-mails [default: you]")
+        .help(Heading::Execution, "ADDRESS", "Recipient of e-mails [default: you]")
         .changeable(Changeable::Started, Removed::ByEmpty)
         .with_change_help("Recipient of e-mails [default: the job's owner]")
         .of_set()
         .scontrol(&["MailUser"]),
-    row(Attribute::ResizeSignal, "resize-signal", Kind::ResizeSignal).with_help(
+    row(Attribute::ResizeSignal, "resize-signal", Kind::ResizeSignal).help(
         Heading::Execution,
         "[B:]SIGNAL",
         "Send a signal when the running job is resized (`kantctl resize`) to all processes, \
              or (B:) only to the script",
     ),
     row(Attribute::Export, "export", Kind::Export)
-        .with_help(
+        .help(
             Heading::Execution,
             "NAMES",
             "Environment variables to pass to the job: ALL, NONE, or NAME,NAME=VALUE [default: \
@@ -434,38 +414,38 @@ pub const ROWS: &[Row] = &[
         .client()
         .variable("EXPORT", SBATCH),
     row(Attribute::Requeue, "requeue", Kind::Flag)
-        .with_help(Heading::Execution, "", "Start the job again when a node is lost (the default)")
+        .help(Heading::Execution, "", "Start the job again when a node is lost (the default)")
         .choice(Choice::Requeue)
         .variable("REQUEUE", SBATCH),
     row(Attribute::NoRequeue, "no-requeue", Kind::Flag)
-        .with_help(Heading::Execution, "", "Never start the job again")
+        .help(Heading::Execution, "", "Never start the job again")
         .choice(Choice::Requeue)
         .variable("NO_REQUEUE", SBATCH),
     row(Attribute::Preemptible, "preemptible", Kind::Flag)
-        .with_help(
+        .help(
             Heading::Execution,
             "",
             "Allow preemption of the job [default: as configured for its QoS or queue]",
         )
         .choice(Choice::Preemptible),
     row(Attribute::NoPreemptible, "no-preemptible", Kind::Flag)
-        .with_help(Heading::Execution, "", "Do not allow preemption of the job")
+        .help(Heading::Execution, "", "Do not allow preemption of the job")
         .choice(Choice::Preemptible),
     row(Attribute::Parsable, "parsable", Kind::Flag)
-        .with_help(Heading::Execution, "", "Print only the job's id")
+        .help(Heading::Execution, "", "Print only the job's id")
         .client(),
     row(Attribute::TestOnly, "test-only", Kind::Flag)
-        .with_help(Heading::Execution, "", "Do not submit: show when and where the job would start")
+        .help(Heading::Execution, "", "Do not submit: show when and where the job would start")
         .choice(Choice::Waiting)
         .client(),
     row(Attribute::Wait, "wait", Kind::Flag)
-        .with_help(Heading::Execution, "", "Wait until the job ends, and exit with its exit code")
+        .help(Heading::Execution, "", "Wait until the job ends, and exit with its exit code")
         .short('W')
         .choice(Choice::Waiting)
         .client()
         .variable("WAIT", SBATCH),
     row(Attribute::Quiet, "quiet", Kind::Flag)
-        .with_help(Heading::Execution, "", "Print only errors")
+        .help(Heading::Execution, "", "Print only errors")
         .short('Q')
         .client(),
 ];

@@ -190,7 +190,9 @@ mod tests {
 
     /// A job that a user submitted some minutes ago, its limit (`None`: unlimited), nice and QoS,
     /// and whether it had its turn.
-    fn jobs() -> impl Strategy<Value = Vec<(u32, u64, Option<u64>, (i32, usize), bool)>> {
+    type Drawn = (u32, u64, Option<u64>, (i32, usize), bool);
+
+    fn jobs() -> impl Strategy<Value = Vec<Drawn>> {
         (0..2_i32, 0..2_usize).prop_flat_map(move |(nice_max, qos_max)| {
             let limit = prop::option::weighted(0.9, limit());
             let had_turn = prop::bool::weighted(0.2);
@@ -245,7 +247,8 @@ mod tests {
             } else {
                 BackfillOrder::by_length(kind, &snapshot.wait_queue)
             };
-            let mut sorted: Vec<_> = left.iter().filter_map(|job| Some((rank(job)?, job))).collect();
+            let ranked = left.iter().filter_map(|job| Some((rank(job)?, job)));
+            let mut sorted: Vec<_> = ranked.collect();
             sorted.sort_by_key(|(rank, _)| *rank);
 
             let bound = |turns: usize| {

@@ -2,10 +2,12 @@
 //! that change with time.
 
 use crate::model::cluster::freed::Freed;
+use crate::model::job::WaitingJob;
 use crate::model::queues::Queues;
 use crate::model::snapshot::Snapshot;
 use crate::model::usage_accounting::UsageAccounting;
 use crate::policy::order::ranker::Ranker;
+use crate::policy::sharing::terms::sharing_terms;
 use common::policy::Order;
 use common::time::{Span, Time};
 
@@ -42,7 +44,8 @@ impl Snapshot {
         self.ranked_at = Some(at);
         let queues = Queues::new(&self.policy, &self.places);
         let ranker = Ranker::new((&self.policy, queues), &self.usage, &self.capacity, at);
-        self.wait_queue.rank(all, |job| ranker.rank(job));
+        let sharing = |job: &WaitingJob| sharing_terms(&self.queues, &self.policy, job);
+        self.wait_queue.rank(all, |job| ranker.rank(job), sharing);
     }
 
     /// Ranks that change with time are computed once a minute (man slurm.conf, PriorityCalcPeriod),

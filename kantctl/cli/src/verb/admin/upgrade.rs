@@ -135,8 +135,8 @@ fn step(view: &UpgradeView) -> String {
             format!("install kantctld {release} on {} and restart it", named(*controller))
         }
         UpgradeStep::AllowLevel { level } => format!(
-            "when the old release is no longer needed, set `rules_level_max` to {level} or 0 on the \
-             leader, then `kantctl reload`; from then on the old release cannot be started again"
+            "when the old release is no longer needed, set `rules_level_max` to {level} or 0 on \
+             the leader, then `kantctl reload`; from then on the old release cannot be started again"
         ),
         UpgradeStep::WaitForLevel { level } => {
             format!("wait a moment: the leader raises the rules level to {level}")

@@ -141,8 +141,8 @@ fn cluster(asks: &[Ask], held: &[(u16, u64)], behind: Behind, order: Order) -> S
     snapshot
 }
 
-/// When each job starts: a round runs whenever a job ends or a time comes. `idle`: also now and then
-/// without a reason, as in a controller.
+/// When each job starts: a round runs whenever a job ends or a time comes. `idle`: also now and
+/// then without a reason, as in a controller.
 fn history(mut snapshot: Snapshot, idle: bool) -> std::collections::BTreeMap<JobKey, Time> {
     let mut starts = std::collections::BTreeMap::new();
     let mut at = NOW;

@@ -34,7 +34,7 @@ use crate::model::usage_accounting::UsageAccounting;
 use crate::model::victim_index::VictimIndex;
 use crate::model::wait_queue::WaitQueue;
 use crate::model::yardstick::Yardsticks;
-use bounded::bounds_any_job;
+use bounded::{bounds_any_job, may_refuse};
 use common::id::{JobId, JobKey, NodeName, ReservationName};
 use common::job::Moving;
 use common::policy::{Amounts, Policy};
@@ -94,6 +94,8 @@ pub struct Snapshot {
     pub(crate) queue_use: Vec<QueueUse>,
     /// Whether the policy has limits or quotas.
     pub(crate) has_bounds: bool,
+    /// Whether those may refuse a job.
+    pub(crate) may_refuse: bool,
     /// When the ranks were computed. `None`: not yet.
     pub(crate) ranked_at: Option<Time>,
     /// All resources of the nodes.
@@ -114,6 +116,7 @@ pub struct Snapshot {
 impl Snapshot {
     pub fn set_policy(&mut self, policy: Arc<Policy>) {
         self.has_bounds = bounds_any_job(&policy);
+        self.may_refuse = may_refuse(&policy);
         self.places = places(&policy);
         self.policy = policy;
         self.cluster.unsettle();

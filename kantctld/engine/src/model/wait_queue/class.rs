@@ -3,6 +3,7 @@
 
 use crate::model::job::{UNLIMITED, WaitingJob};
 use crate::model::rank::Rank;
+use crate::model::shares::tree::QueueAt;
 use crate::model::wait_queue::kind::KindId;
 use common::id::{AccountName, JobId, JobKey, QosName, QueueName, ReservationName, Uid};
 use common::resource::Request;
@@ -51,6 +52,16 @@ impl ClassKey {
     }
 }
 
+/// What the policy says of the jobs of a class under fair sharing.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SharingTerms {
+    pub queue: QueueAt,
+    /// Whether they may be preempted while they run.
+    pub is_preemptible: bool,
+    /// Their priority in their queue.
+    pub priority: i64,
+}
+
 /// Equivalent jobs, longest wait first.
 #[derive(Debug, Clone)]
 pub(crate) struct Class {
@@ -59,6 +70,9 @@ pub(crate) struct Class {
     pub kind: KindId,
     /// The rank of its first job, as its kind knows it.
     pub rank: Option<Rank>,
+    /// What the policy says of its jobs, as of when they were ranked. `None`: their queue is gone,
+    /// or fair sharing is off.
+    pub sharing: Option<SharingTerms>,
     jobs: BTreeMap<(Time, JobKey), Arc<WaitingJob>>,
     /// The same jobs, shortest time limit first. No limit counts as the longest.
     by_length: BTreeMap<(Span, Time, JobKey), Arc<WaitingJob>>,
@@ -66,7 +80,8 @@ pub(crate) struct Class {
 
 impl Class {
     pub const fn new(key: ClassKey, kind: KindId) -> Self {
-        Self { key, kind, rank: None, jobs: BTreeMap::new(), by_length: BTreeMap::new() }
+        let jobs = BTreeMap::new();
+        Self { key, kind, rank: None, sharing: None, jobs, by_length: BTreeMap::new() }
     }
 
     pub fn add(&mut self, job: Arc<WaitingJob>) {

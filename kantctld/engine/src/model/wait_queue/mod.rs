@@ -7,7 +7,7 @@ mod class;
 mod kind;
 
 pub(crate) use buckets::Bucket;
-pub(crate) use class::{Class, ClassId, ClassKey};
+pub(crate) use class::{Class, ClassId, ClassKey, SharingTerms};
 pub(crate) use kind::{Kind, KindId, KindKey, PartId};
 
 use crate::model::job::WaitingJob;
@@ -174,8 +174,14 @@ impl WaitQueue {
         }
     }
 
-    /// Computes the ranks of first jobs: of classes that changed, or of all.
-    pub fn rank(&mut self, all: bool, rank: impl Fn(&WaitingJob) -> Rank) {
+    /// Computes the ranks of first jobs, and what the policy says of their classes: of classes that
+    /// changed, or of all.
+    pub fn rank(
+        &mut self,
+        all: bool,
+        rank: impl Fn(&WaitingJob) -> Rank,
+        sharing: impl Fn(&WaitingJob) -> Option<SharingTerms>,
+    ) {
         let stale: Vec<ClassId> = if all {
             self.classes.keys().copied().collect()
         } else {
@@ -184,7 +190,9 @@ impl WaitQueue {
         self.stale.clear();
         for id in stale {
             let Some(class) = self.classes.get_mut(&id) else { continue };
-            let Some(first) = class.jobs().next().map(|job| rank(job)) else { continue };
+            let Some(first) = class.jobs().next() else { continue };
+            let (first, sharing) = (rank(first), sharing(first));
+            class.sharing = sharing;
             let Some(kind) = self.kinds.get_mut(&class.kind) else { continue };
             if let Some(before) = class.rank.replace(first) {
                 kind.unlead(before);

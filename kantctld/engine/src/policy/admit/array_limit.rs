@@ -25,11 +25,9 @@ impl Arrays {
     }
 
     pub fn check(&self, job: &WaitingJob) -> Result<(), WaitReason> {
+        let Some(limit) = job.array_limit else { return Ok(()) };
         let running = self.running.get(&job.key.job).copied().unwrap_or(0);
-        match job.array_limit {
-            Some(limit) if running >= limit => Err(WaitReason::ArrayLimit { limit }),
-            _ => Ok(()),
-        }
+        if running >= limit { Err(WaitReason::ArrayLimit { limit }) } else { Ok(()) }
     }
 
     pub fn count(&mut self, job: &WaitingJob) {

@@ -51,8 +51,8 @@ impl BackfillRank {
 }
 
 /// A job's wait to the fifth power by its rounded time limit squared, in tenths of a second. Waits
-/// of more than 59 days are equal, as are those of jobs that were just submitted: of equal jobs, the
-/// one with the shorter limit goes first.
+/// of more than 59 days are equal, as are those of jobs that were just submitted: of equal jobs,
+/// the one with the shorter limit goes first.
 fn relative_wait(job: &WaitingJob, now: Time) -> u128 {
     let tenths = |span: Span| u128::from(span.0 / 100);
     let limit = tenths(job.rounded_length()).max(1);

@@ -7,3 +7,4 @@ pub mod bounds;
 pub mod order;
 pub(crate) mod past;
 pub mod taking;
+pub(crate) mod terms;

@@ -11,10 +11,10 @@ use crate::model::job::WaitingJob;
 use crate::model::shape_cache::{RoomIndex, ShapeIndex};
 use crate::model::shares::Amount;
 use crate::model::shares::held;
-use crate::model::shares::priority;
 use crate::model::shares::tree::{QueueAt, Tree};
-use crate::model::wait_queue::ClassId;
+use crate::model::wait_queue::{ClassId, SharingTerms};
 use crate::policy::sharing::past::used_ppm;
+use crate::policy::sharing::terms::is_preemptible;
 use crate::round::planner::RoundState;
 use common::id::{JobKey, QueueName};
 use common::policy::queue::Queue;
@@ -23,14 +23,27 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The accounts of a round, and what the shapes in it count for.
-pub(crate) struct Accounts {
+pub(crate) struct Accounts<'a> {
     pub tree: Tree,
     /// The capacity of the nodes that are up.
     pub total: Amount,
     /// The queue of each row of the running jobs, in the same order. `None`: it is gone.
     pub row_queues: Vec<Option<QueueAt>>,
     asks: BTreeMap<RoomIndex, Asks>,
-    classes: BTreeMap<ClassId, ClassFacts>,
+    /// The classes of waiting jobs whose queue exists, by number.
+    pub(super) classes: Vec<WaitingClass<'a>>,
+    /// The other classes.
+    pub(super) gone: Vec<ClassId>,
+}
+
+/// A class of waiting jobs.
+pub(super) struct WaitingClass<'a> {
+    pub id: ClassId,
+    /// The job that has waited longest.
+    pub first: &'a Arc<WaitingJob>,
+    /// How many jobs it has.
+    pub jobs: usize,
+    pub facts: ClassFacts,
 }
 
 /// What the jobs of a class have in common.
@@ -38,6 +51,7 @@ pub(crate) struct Accounts {
 pub(super) struct ClassFacts {
     pub queue: QueueAt,
     pub shape: ShapeIndex,
+    pub room: RoomIndex,
     pub asks: Asks,
     /// Whether they may be preempted while they run.
     pub is_preemptible: bool,
@@ -48,9 +62,9 @@ pub(super) struct ClassFacts {
     pub preempts: bool,
 }
 
-impl Accounts {
+impl<'a> Accounts<'a> {
     /// The accounts before any decision but the starts of jobs whose room was kept.
-    pub fn of(state: &mut RoundState<'_>) -> Self {
+    pub fn of(state: &mut RoundState<'a>) -> Self {
         let snapshot = state.snapshot;
         let up = snapshot.cluster.nodes().filter(|(_, node)| node.is_usable());
         let capacity = up.map(|(_, node)| Amount {
@@ -59,9 +73,10 @@ impl Accounts {
             gpu_milli: i64::from(node.class.gpu_count().0) * 1000,
         });
         let total = capacity.fold(Amount::default(), |sum, one| sum.plus(&one));
-        let (asks, classes) = (BTreeMap::new(), BTreeMap::new());
-        let tree = snapshot.queues.clone();
-        let mut accounts = Self { tree, total, row_queues: Vec::new(), asks, classes };
+        let (asks, tree) = (BTreeMap::new(), snapshot.queues.clone());
+        let (row_queues, classes, gone) = (Vec::new(), Vec::new(), Vec::new());
+        let mut accounts = Self { tree, total, row_queues, asks, classes, gone };
+        accounts.add_classes(state);
         accounts.add_running(state);
         accounts.add_started(state);
         accounts.add_waiting(state);
@@ -85,35 +100,45 @@ impl Accounts {
         *self.asks.entry(state.shapes.room_of(shape)).or_insert_with(of)
     }
 
-    /// What the jobs of a class have in common, of which this is one. `None`: their queue is gone.
-    pub(super) fn class_facts<'a>(
+    /// What the jobs of a class have in common. `None`: their queue is gone.
+    pub(super) fn facts_of(&self, class: ClassId) -> Option<ClassFacts> {
+        let at = self.classes.binary_search_by_key(&class, |one| one.id).ok()?;
+        Some(self.classes[at].facts)
+    }
+
+    /// Lists the classes of waiting jobs.
+    fn add_classes(&mut self, state: &mut RoundState<'a>) {
+        let snapshot = state.snapshot;
+        for (id, class) in snapshot.wait_queue.classes() {
+            let Some(first) = class.jobs().next() else { continue };
+            let terms = class.sharing;
+            let Some(facts) = terms.and_then(|terms| self.class_facts(state, terms, first)) else {
+                self.gone.push(id);
+                continue;
+            };
+            self.classes.push(WaitingClass { id, first, jobs: class.len(), facts });
+        }
+    }
+
+    fn class_facts(
         &mut self,
         state: &mut RoundState<'a>,
-        class: ClassId,
+        terms: SharingTerms,
         job: &'a Arc<WaitingJob>,
     ) -> Option<ClassFacts> {
-        if let Some(known) = self.classes.get(&class) {
-            return Some(*known);
-        }
-        let at = self.find(&job.queue)?;
+        let SharingTerms { queue: at, is_preemptible, priority } = terms;
         let queue = state.snapshot.policy.queues.get(at.0)?;
         let shape = state.shape_for(queue, job);
-        let facts = ClassFacts {
+        Some(ClassFacts {
             queue: at,
             reclaims: queue.preemption.reclaim,
             preempts: queue.preemption.by_priority,
             shape,
+            room: state.shapes.room_of(shape),
             asks: self.asks(state, shape),
-            is_preemptible: is_preemptible(state, job, queue),
-            priority: priority(&state.snapshot.policy, job.qos.as_ref(), job.nice),
-        };
-        self.classes.insert(class, facts);
-        Some(facts)
-    }
-
-    /// Whether a class was met whose queue exists.
-    pub(super) fn knows(&self, class: ClassId) -> bool {
-        self.classes.contains_key(&class)
+            is_preemptible,
+            priority,
+        })
     }
 
     /// Adds what jobs of a queue hold, and ask for.
@@ -125,7 +150,7 @@ impl Accounts {
 
     /// Adds the running jobs. A job that is giving up nodes holds the others; a job that is being
     /// moved holds its new place.
-    fn add_running(&mut self, state: &mut RoundState<'_>) {
+    fn add_running(&mut self, state: &mut RoundState<'a>) {
         let snapshot = state.snapshot;
         for (queue, row) in snapshot.running_index.rows() {
             let at = self.find(queue);
@@ -145,7 +170,7 @@ impl Accounts {
             let Some(queue) = state.queues.get(&job.queue) else { continue };
             let shape = state.shape_for(queue, job);
             let asks = self.asks(state, shape);
-            let is_firm = !is_preemptible(state, job, queue);
+            let is_firm = !is_preemptible(&snapshot.policy, job, queue);
             self.add(&job.queue, (&asks.least, &asks.most), is_firm);
         }
     }
@@ -155,12 +180,13 @@ impl Accounts {
         for (job, allocation) in started(state) {
             let Some(queue) = state.queues.get(&job.queue) else { continue };
             let gets = held(&state.snapshot.cluster, allocation.shares());
-            self.add(&job.queue, (&gets, &gets), !is_preemptible(state, job, queue));
+            let is_firm = !is_preemptible(&state.snapshot.policy, job, queue);
+            self.add(&job.queue, (&gets, &gets), is_firm);
         }
     }
 
     /// Adds what waiting jobs ask for, class by class; those that have room kept hold it.
-    fn add_waiting(&mut self, state: &mut RoundState<'_>) {
+    fn add_waiting(&mut self, state: &mut RoundState<'a>) {
         let snapshot = state.snapshot;
         let mut is_in: BTreeMap<_, usize> = BTreeMap::new();
         for (job, _) in started(state) {
@@ -168,24 +194,23 @@ impl Accounts {
                 *is_in.entry(class).or_default() += 1;
             }
         }
-        for (id, class) in snapshot.wait_queue.classes() {
-            let Some(first) = class.jobs().next() else { continue };
-            if first.together.is_some_and(|first| one_queue(state, first).is_none()) {
+        for class in &self.classes {
+            let together = class.first.together;
+            if together.is_some_and(|first| one_queue(state, first).is_none()) {
                 continue;
             }
-            let Some(facts) = self.class_facts(state, id, first) else { continue };
-            let most = facts.asks.most;
-            let jobs = class.len() - is_in.get(&id).copied().unwrap_or(0);
+            let most = class.facts.asks.most;
+            let jobs = class.jobs - is_in.get(&class.id).copied().unwrap_or(0);
             let jobs = i64::try_from(jobs).unwrap_or(i64::MAX);
             let all = most.zip(&most, |most, _| most.saturating_mul(jobs));
-            self.tree.ask(facts.queue, &all);
+            self.tree.ask(class.facts.queue, &all);
         }
         for key in state.jobs_awaiting() {
             let Some(job) = snapshot.waiting(key) else { continue };
             let Some(queue) = state.queues.get(&job.queue) else { continue };
             let shape = state.shape_for(queue, job);
             let least = self.asks(state, shape).least;
-            let is_firm = !is_preemptible(state, job, queue);
+            let is_firm = !is_preemptible(&snapshot.policy, job, queue);
             self.add(&job.queue, (&least, &Amount::default()), is_firm);
         }
     }
@@ -211,11 +236,4 @@ pub(super) fn one_queue<'a>(state: &RoundState<'a>, first: JobKey) -> Option<&'a
     let mut all = snapshot.wait_queue.together(first);
     let is_one = all.all(|one| one.queue == *queue && snapshot.class_of(one.key).is_some());
     state.queues.get(queue).filter(|_| is_one)
-}
-
-/// Whether the job may be preempted while it runs.
-pub(super) fn is_preemptible(state: &RoundState<'_>, job: &WaitingJob, queue: &Queue) -> bool {
-    let qos = state.snapshot.policy.qos.iter().find(|qos| Some(&qos.name) == job.qos.as_ref());
-    let says = job.preemptible.or_else(|| qos.and_then(|qos| qos.preemptible));
-    says.unwrap_or(queue.preemption.preemptible)
 }

@@ -69,7 +69,7 @@ pub(super) struct Candidates<'a> {
 }
 
 impl<'a> Candidates<'a> {
-    pub fn new(state: &RoundState<'a>, accounts: &Accounts, claim: Claim) -> Self {
+    pub fn new(state: &RoundState<'a>, accounts: &Accounts<'a>, claim: Claim) -> Self {
         let tree = &accounts.tree;
         let own = claim.claimant.queue;
         let mut cursors = BTreeMap::new();
@@ -105,7 +105,7 @@ impl<'a> Candidates<'a> {
     }
 
     /// At most what all of them hold.
-    pub fn at_most(&self, accounts: &Accounts) -> Amount {
+    pub fn at_most(&self, accounts: &Accounts<'a>) -> Amount {
         let each = self.cursors.keys().map(|at| {
             let account = &accounts.tree.accounts[at.0];
             account.allocated.minus(&account.firm)
@@ -114,7 +114,11 @@ impl<'a> Candidates<'a> {
     }
 
     /// The next candidate.
-    pub fn next(&mut self, state: &RoundState<'a>, accounts: &Accounts) -> Option<Candidate<'a>> {
+    pub fn next(
+        &mut self,
+        state: &RoundState<'a>,
+        accounts: &Accounts<'a>,
+    ) -> Option<Candidate<'a>> {
         loop {
             let mut at = None;
             let queue = loop {
@@ -188,7 +192,7 @@ impl<'a> Candidates<'a> {
     }
 
     /// Ranks a queue and its ancestors again.
-    fn has_changed(&mut self, accounts: &Accounts, queue: QueueAt) {
+    fn has_changed(&mut self, accounts: &Accounts<'a>, queue: QueueAt) {
         let tree = &accounts.tree;
         for at in tree.path(queue) {
             let takes_part =

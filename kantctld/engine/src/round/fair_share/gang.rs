@@ -1,12 +1,13 @@
 //! What has one turn: a waiting job, or all components of a job that start together.
 
-use super::accounts::{Accounts, is_preemptible, one_queue};
+use super::accounts::{Accounts, one_queue};
 use super::line::Turn;
 use crate::model::cluster::NodeIndex;
 use crate::model::job::WaitingJob;
 use crate::model::shape_cache::ShapeIndex;
 use crate::model::shares::Amount;
 use crate::model::shares::priority;
+use crate::policy::sharing::terms::is_preemptible;
 use crate::round::planner::{Component, RoundState};
 use common::topology::Nearness;
 use std::cmp::Reverse;
@@ -30,7 +31,7 @@ impl<'a> Gang<'a> {
     /// What has this turn. `None`: as for [`Self::of`].
     pub fn of_turn(
         state: &mut RoundState<'a>,
-        accounts: &mut Accounts,
+        accounts: &mut Accounts<'a>,
         turn: &Turn<'a>,
     ) -> Option<Self> {
         if turn.job.together.is_some() {
@@ -50,7 +51,7 @@ impl<'a> Gang<'a> {
     /// are in several queues, or one of them may not start.
     pub fn of(
         state: &mut RoundState<'a>,
-        accounts: &mut Accounts,
+        accounts: &mut Accounts<'a>,
         job: &'a Arc<WaitingJob>,
     ) -> Option<Self> {
         let queue = match job.together {
@@ -62,8 +63,8 @@ impl<'a> Gang<'a> {
             None => vec![job],
         };
         let near = jobs.first().and_then(|one| one.near_all);
-        let may = jobs.iter().all(|one| is_preemptible(state, one, queue));
         let policy = &state.snapshot.policy;
+        let may = jobs.iter().all(|one| is_preemptible(policy, one, queue));
         let priority = jobs.iter().map(|one| priority(policy, one.qos.as_ref(), one.nice)).min();
         let parts: Vec<_> =
             jobs.into_iter().map(|one| (one, state.shape_for(queue, one))).collect();

@@ -22,6 +22,12 @@ impl<'a> FairRound<'a> {
     /// may not be kept any longer.
     pub fn keep_for_later(&mut self) {
         let due = self.queues_due();
+        let others_are_due = |queue: QueueAt| due.iter().any(|other| *other != queue);
+        let has_one = self.keep_if(others_are_due);
+        if due.len() > 1 {
+            // For each queue, another one is due.
+            return;
+        }
         let mut firsts: BTreeMap<QueueAt, Lacking<'a>> = BTreeMap::new();
         let alone = |one: &&Lacking<'a>| one.turn.job.together.is_none();
         for one in self.lacking.values().filter(alone).filter(|one| self.lacks_room(one)) {
@@ -31,8 +37,6 @@ impl<'a> FairRound<'a> {
                 *first = *one;
             }
         }
-        let others_are_due = |queue: QueueAt| due.iter().any(|other| *other != queue);
-        let has_one = self.keep_if(others_are_due);
         for (queue, one) in firsts {
             let asks = one.turn.facts.asks.least;
             // The queue is entitled to this capacity once its own jobs end.

@@ -5,7 +5,8 @@
 //! Source: KAI Scheduler, job order by levels of the queue tree: a job's place is that of its queue
 //! among the queue's siblings, then that of the job in its queue.
 
-use super::accounts::{Accounts, ClassFacts};
+use super::accounts::{Accounts, ClassFacts, WaitingClass};
+use super::queue_jobs::{Place, QueueJobs, Standing};
 use super::rank::Ranks;
 use crate::model::job::WaitingJob;
 use crate::model::shape_cache::RoomIndex;
@@ -20,26 +21,6 @@ use common::time::Time;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-/// How a job's tasks stand to its minimum. The smaller goes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Standing {
-    /// It has not started.
-    Waits,
-    /// It has started with its minimum, and could have more tasks.
-    AtLeast,
-    /// It has more than its minimum.
-    Above,
-}
-
-/// A job's place in its queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
-    priority: Reverse<i64>,
-    standing: Standing,
-    since: Time,
-    key: JobKey,
-}
 
 /// A turn.
 #[derive(Debug, Clone, Copy)]
@@ -65,14 +46,8 @@ impl Turn<'_> {
 struct First<'a> {
     turn: Turn<'a>,
     asks: Amount,
-    room: RoomIndex,
-}
-
-impl First<'_> {
     /// Whether it could have a place even if its room is full.
-    fn is_other(&self) -> bool {
-        self.turn.standing != Standing::Waits || self.turn.job.together.is_some()
-    }
+    is_other: bool,
 }
 
 pub(super) struct Line<'a> {
@@ -80,12 +55,12 @@ pub(super) struct Line<'a> {
     /// The jobs that are or were in line: the first of each class, and jobs that could grow.
     firsts: Vec<First<'a>>,
     /// For each queue, those of its own jobs that are in line.
-    jobs: Vec<BTreeMap<Place, usize>>,
+    jobs: Vec<QueueJobs>,
     /// No queue before this one has a job of its own in line.
     first_queue: usize,
     /// What is asked for by the best job below each queue.
     next: Vec<Option<Amount>>,
-    /// The place of the first job of each class.
+    /// The place of the first job of each class that has or had several.
     heads: BTreeMap<ClassId, Place>,
     /// The jobs of each class behind its first.
     behind: BTreeMap<ClassId, Box<dyn Iterator<Item = &'a Arc<WaitingJob>> + 'a>>,
@@ -103,16 +78,16 @@ pub(super) struct Line<'a> {
 impl<'a> Line<'a> {
     /// The line of all classes that `may` have a turn.
     pub fn new(
-        state: &mut RoundState<'a>,
-        accounts: &mut Accounts,
+        state: &RoundState<'a>,
+        accounts: &Accounts<'a>,
         turns: &'a BTreeMap<JobKey, i64>,
         may: impl Fn(ClassId) -> bool,
     ) -> Self {
         let queues = accounts.tree.terms.len();
         let mut line = Self {
             ranks: Ranks::none(&accounts.tree),
-            firsts: Vec::new(),
-            jobs: vec![BTreeMap::new(); queues],
+            firsts: Vec::with_capacity(accounts.classes.len()),
+            jobs: vec![QueueJobs::default(); queues],
             first_queue: 0,
             next: vec![None; queues],
             heads: BTreeMap::new(),
@@ -123,17 +98,18 @@ impl<'a> Line<'a> {
             others: 0,
             is_unordered: false,
         };
-        for (id, class) in state.snapshot.wait_queue.classes().filter(|(id, _)| may(*id)) {
-            let mut jobs = class.jobs();
-            let Some(first) = jobs.next() else { continue };
-            let Some(facts) = accounts.class_facts(state, id, first) else { continue };
-            if class.len() > 1 {
-                line.behind.insert(id, Box::new(jobs));
+        for &WaitingClass { id, first, jobs, facts } in accounts.classes.iter() {
+            if !may(id) {
+                continue;
             }
-            let queue = facts.queue;
+            if jobs > 1
+                && let Some(class) = state.snapshot.wait_queue.class(id)
+            {
+                line.behind.insert(id, Box::new(class.jobs().skip(1)));
+            }
+            let (queue, standing) = (facts.queue, Standing::Waits);
             let place = (Reverse(0), Time(0));
-            let standing = Standing::Waits;
-            line.put(state, Turn { job: first, queue, class: id, facts, standing, place });
+            line.put(Turn { job: first, queue, class: id, facts, standing, place });
         }
         // Each queue once, after those below it.
         let tree = &accounts.tree;
@@ -150,7 +126,7 @@ impl<'a> Line<'a> {
         line
     }
 
-    fn put(&mut self, state: &RoundState<'a>, turn: Turn<'a>) {
+    fn put(&mut self, turn: Turn<'a>) {
         let Turn { job, facts, .. } = turn;
         let asks = facts.asks;
         let asks = if turn.standing == Standing::Waits { asks.least } else { asks.each };
@@ -161,32 +137,32 @@ impl<'a> Line<'a> {
             since: job.since(),
             key: job.key,
         };
-        if turn.standing == Standing::Waits {
+        if turn.standing == Standing::Waits && self.behind.contains_key(&turn.class) {
             self.heads.insert(turn.class, place);
         }
         let turn = Turn { place: (place.priority, place.since), ..turn };
-        let room = state.shapes.room_of(facts.shape);
-        let first = First { turn, asks, room };
-        if first.is_other() {
+        let is_other = turn.standing != Standing::Waits || job.together.is_some();
+        if is_other {
             self.others += 1;
-        } else if !self.full.contains(&room) {
-            *self.open.entry(room).or_default() += 1;
+        } else if !self.full.contains(&facts.room) {
+            *self.open.entry(facts.room).or_default() += 1;
         }
         let queue = turn.queue.0;
         self.first_queue = self.first_queue.min(queue);
         self.jobs[queue].insert(place, self.firsts.len());
-        self.firsts.push(first);
+        self.firsts.push(First { turn, asks, is_other });
     }
 
     /// Counts a job that left the line.
     fn has_left(&mut self, at: usize) {
         let first = &self.firsts[at];
-        if first.is_other() {
+        let room = first.turn.facts.room;
+        if first.is_other {
             self.others -= 1;
-        } else if let Some(count) = self.open.get_mut(&first.room) {
+        } else if let Some(count) = self.open.get_mut(&room) {
             *count -= 1;
             if *count == 0 {
-                self.open.remove(&first.room);
+                self.open.remove(&room);
             }
         }
     }
@@ -207,9 +183,11 @@ impl<'a> Line<'a> {
         self.is_unordered = true;
     }
 
-    /// Whether a job of this class is in line.
-    pub fn has(&self, class: ClassId, queue: QueueAt) -> bool {
-        self.heads.get(&class).is_some_and(|head| self.jobs[queue.0].contains_key(head))
+    /// Whether the job of this turn is in line, or another of its class.
+    pub fn has(&self, turn: &Turn<'a>) -> bool {
+        let Turn { job, queue, class, standing, place: (priority, since), .. } = *turn;
+        let own = Place { priority, standing, since, key: job.key };
+        self.jobs[queue.0].contains(self.heads.get(&class).unwrap_or(&own))
     }
 
     /// Whether the class has only one job.
@@ -218,27 +196,21 @@ impl<'a> Line<'a> {
     }
 
     /// Puts a job that has started in line for more tasks. `standing`: what it has by now.
-    pub fn grows(
-        &mut self,
-        state: &RoundState<'a>,
-        accounts: &Accounts,
-        turn: Turn<'a>,
-        standing: Standing,
-    ) {
-        self.put(state, Turn { standing, ..turn });
+    pub fn grows(&mut self, accounts: &Accounts<'a>, turn: Turn<'a>, standing: Standing) {
+        self.put(Turn { standing, ..turn });
         self.has_changed(accounts, turn.queue);
     }
 
     /// Takes the next job out of the line; the next job of its class takes its place.
-    pub fn pop(&mut self, state: &RoundState<'a>, accounts: &Accounts) -> Option<Turn<'a>> {
+    pub fn pop(&mut self, accounts: &Accounts<'a>) -> Option<Turn<'a>> {
         let queue = if self.is_unordered { self.any_queue()? } else { self.next_queue()?.0 };
-        let (_, at) = self.jobs[queue].pop_first()?;
+        let at = self.jobs[queue].pop_first()?;
         self.has_left(at);
         let turn = self.firsts[at].turn;
         if turn.standing == Standing::Waits
             && let Some(job) = self.behind.get_mut(&turn.class).and_then(Iterator::next)
         {
-            self.put(state, Turn { job, ..turn });
+            self.put(Turn { job, ..turn });
         }
         self.has_changed(accounts, turn.queue);
         Some(turn)
@@ -265,11 +237,11 @@ impl<'a> Line<'a> {
 
     /// What the first job in line of a queue itself asks for.
     fn first_of(&self, queue: QueueAt) -> Option<Amount> {
-        self.jobs[queue.0].first_key_value().map(|(_, at)| self.firsts[*at].asks)
+        self.jobs[queue.0].first().map(|at| self.firsts[at].asks)
     }
 
     /// Takes the rest of a class out of the line.
-    pub fn drop_class(&mut self, accounts: &Accounts, turn: &Turn<'a>) {
+    pub fn drop_class(&mut self, accounts: &Accounts<'a>, turn: &Turn<'a>) {
         self.behind.remove(&turn.class);
         let head = self.heads.remove(&turn.class);
         let next = head.and_then(|head| self.jobs[turn.queue.0].remove(&head));
@@ -280,14 +252,14 @@ impl<'a> Line<'a> {
     }
 
     /// Ranks a queue and its ancestors again, after its jobs or what it holds changed.
-    pub fn has_changed(&mut self, accounts: &Accounts, queue: QueueAt) {
+    pub fn has_changed(&mut self, accounts: &Accounts<'a>, queue: QueueAt) {
         if !self.is_unordered {
             accounts.tree.path(queue).iter().for_each(|at| self.rank(accounts, *at));
         }
     }
 
     /// Ranks one queue again, after those below it.
-    fn rank(&mut self, accounts: &Accounts, at: QueueAt) {
+    fn rank(&mut self, accounts: &Accounts<'a>, at: QueueAt) {
         let tree = &accounts.tree;
         let own = self.first_of(at);
         let below = || self.ranks.below(Some(at)).first().and_then(|(_, at)| self.next[at.0]);

@@ -50,15 +50,15 @@ impl<'a> FairRound<'a> {
         let asks = |one: &Lacking<'a>| Self::may_ask(one, why);
         let lacking = &self.lacking;
         let in_line = |class: ClassId| lacking.get(&class).is_some_and(asks);
-        let mut line = Line::new(&mut self.state, &mut self.accounts, turns, in_line);
+        let mut line = Line::new(&self.state, &self.accounts, turns, in_line);
         let mut in_vain: BTreeSet<Equivalent> = BTreeSet::new();
         let due = if why == PreemptReason::Move { self.queues_due() } else { BTreeSet::new() };
         let mut claims_left = CLAIMS_MAX;
         // Without another claim nothing changes any more.
         while (claims_left == 0 || !claiming.is_empty())
-            && let Some(turn) = line.pop(&self.state, &self.accounts)
+            && let Some(turn) = line.pop(&self.accounts)
         {
-            if !line.has(turn.class, turn.queue) {
+            if !line.has(&turn) {
                 claiming.remove(&turn.class);
             }
             let job = turn.job;
@@ -88,7 +88,7 @@ impl<'a> FairRound<'a> {
                 in_vain.clear();
                 claims_left -= 1;
                 line.has_changed(&self.accounts, turn.queue);
-                claiming = self.claiming(why, |turn| line.has(turn.class, turn.queue));
+                claiming = self.claiming(why, |turn| line.has(turn));
             } else {
                 in_vain.extend(equivalent);
             }

@@ -16,6 +16,8 @@ mod rank;
 mod refusal;
 
 mod gang;
+mod queue_jobs;
+
 mod line;
 mod wanted;
 

@@ -10,7 +10,8 @@
 
 use super::accounts::ClassFacts;
 use super::gang::Gang;
-use super::line::{Line, Standing, Turn};
+use super::line::{Line, Turn};
+use super::queue_jobs::Standing;
 use super::round::FairRound;
 use super::search::Search;
 use crate::model::shape_cache::{RoomIndex, ShapeIndex};
@@ -30,6 +31,14 @@ pub(super) struct Lacking<'a> {
     pub shape: ShapeIndex,
     /// The bound that keeps it from starting. `None`: it lacks room.
     pub excess: Option<Excess>,
+    /// Whether no further job of it was tried.
+    pub is_dropped: bool,
+}
+
+impl<'a> Lacking<'a> {
+    const fn new(turn: Turn<'a>, shape: ShapeIndex, excess: Option<Excess>) -> Self {
+        Self { turn, shape, excess, is_dropped: false }
+    }
 }
 
 /// Why a gang does not start.
@@ -61,7 +70,7 @@ impl<'a> FairRound<'a> {
             if line.has_no_room() && !self.state.is_any_leaving() {
                 line.any_order();
             }
-            let Some(turn) = line.pop(&self.state, &self.accounts) else { break };
+            let Some(turn) = line.pop(&self.accounts) else { break };
             match turn.standing {
                 Standing::Waits => self.place_first(line, &mut placing, &turn),
                 Standing::AtLeast | Standing::Above => {
@@ -92,7 +101,7 @@ impl<'a> FairRound<'a> {
         let shape = gang.parts[0].1;
         let tree = &self.accounts.tree;
         if let Err(excess) = within_bounds(tree, turn.queue, &gang.asks, gang.is_preemptible) {
-            return self.lacks(line, &gang, Lacking { turn: *turn, shape, excess: Some(excess) });
+            return self.lacks(line, &gang, Lacking::new(*turn, shape, Some(excess)));
         }
         let started = if self.passes.place { self.start(&gang, turn) } else { Err(Lack::Room) };
         match started {
@@ -110,7 +119,7 @@ impl<'a> FairRound<'a> {
                 if self.state.is_full(room) {
                     line.is_full(room);
                 }
-                return self.lacks(line, &gang, Lacking { turn: *turn, shape, excess: None });
+                return self.lacks(line, &gang, Lacking::new(*turn, shape, None));
             }
         }
         self.accounts.tree.charge(turn.queue, &gang.asks, !gang.is_preemptible, true);
@@ -120,10 +129,9 @@ impl<'a> FairRound<'a> {
             let may_grow = part.request.tasks_min.is_some() && gang.near.is_none();
             if may_grow && self.state.has_started(part.key) {
                 let Some(class) = self.state.snapshot.class_of(part.key) else { continue };
-                let of = self.accounts.class_facts(&mut self.state, class, part);
-                let Some(facts) = of else { continue };
+                let Some(facts) = self.accounts.facts_of(class) else { continue };
                 let turn = Turn { job: part, facts, ..*turn };
-                line.grows(&self.state, &self.accounts, turn, Standing::AtLeast);
+                line.grows(&self.accounts, turn, Standing::AtLeast);
             }
         }
     }
@@ -142,7 +150,7 @@ impl<'a> FairRound<'a> {
         }
         let shape = gang.parts[0].1;
         match self.state.may_start_at_all(job, shape) {
-            Ok(_) => {}
+            Ok(()) => {}
             Err(Refused::Job(reason)) => {
                 self.state.is_refused(job.key, reason);
                 return Err(Lack::Reported);
@@ -172,8 +180,8 @@ impl<'a> FairRound<'a> {
 
     /// Notes a job that does not start, for all of its class that could not start either.
     fn lacks(&mut self, line: &mut Line<'a>, gang: &Gang<'a>, lacking: Lacking<'a>) {
-        let Lacking { turn, shape, excess } = lacking;
-        self.lacking.entry(turn.class).or_insert(lacking);
+        let Lacking { turn, shape, excess, .. } = lacking;
+        let lacking = self.lacking.entry(turn.class).or_insert(lacking);
         if turn.job.together.is_some() {
             // Without room, each component has its reason already.
             let reason = excess.and_then(|excess| self.accounts.exceeded(excess, &gang.asks));
@@ -190,7 +198,7 @@ impl<'a> FairRound<'a> {
         };
         let ends = self.state.ends_by(limit.filter(|limit| *limit < crate::model::job::UNLIMITED));
         if excess.is_some() || self.state.shapes.get(shape).cannot_fit(ends) {
-            self.dropped.insert(turn.class);
+            lacking.is_dropped = true;
             line.drop_class(&self.accounts, &turn);
         } else {
             self.state.has_no_room(turn.job, shape);
@@ -240,6 +248,6 @@ impl<'a> FairRound<'a> {
         self.accounts.tree.charge(turn.queue, &more, !may_yield, true);
         self.extra.entry(turn.queue).or_default().push(more);
         line.has_changed(&self.accounts, turn.queue);
-        line.grows(&self.state, &self.accounts, *turn, Standing::Above);
+        line.grows(&self.accounts, *turn, Standing::Above);
     }
 }

@@ -38,6 +38,9 @@ impl Ranks {
         {
             self.set += 1;
         }
+        if self.ranks[at.0] == rank {
+            return;
+        }
         let above = tree.path(at).get(1).map_or(0, |above| above.0 + 1);
         if let Some(known) = self.ranks[at.0].take() {
             self.below[above].remove(&(known, at));

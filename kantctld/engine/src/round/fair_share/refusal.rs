@@ -27,7 +27,7 @@ pub fn over_quota(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<WaitRea
     accounts.exceeded(excess, &gang.asks)
 }
 
-impl Accounts {
+impl Accounts<'_> {
     /// The reason of a job that would exceed this bound.
     pub fn exceeded(&self, excess: Excess, asks: &Amount) -> Option<WaitReason> {
         let (queue, resource, is_quota) = match excess {

@@ -16,7 +16,7 @@ use common::id::JobKey;
 use common::job::PreemptReason;
 use common::reason::WaitReason;
 use common::time::{Span, Time};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Where past use counts, shares change slowly, so a new round at this interval is enough.
 const FADES_EVERY: Span = Span::from_minutes(10);
@@ -24,11 +24,9 @@ const FADES_EVERY: Span = Span::from_minutes(10);
 /// The working state of a fair round.
 pub(super) struct FairRound<'a> {
     pub state: RoundState<'a>,
-    pub accounts: Accounts,
+    pub accounts: Accounts<'a>,
     /// Classes of which a job did not start, with the first such job.
     pub lacking: BTreeMap<ClassId, Lacking<'a>>,
-    /// Those of which no further job was tried.
-    pub dropped: BTreeSet<ClassId>,
     /// What jobs that started in this round hold beyond their minimum, and what jobs get that wait
     /// for others to leave or to move, by queue. No running job is stopped because its queue has
     /// that.
@@ -77,12 +75,11 @@ pub fn round_of(snapshot: &Snapshot, now: Time, passes: Passes) -> Round {
     }
     state.honour_planned_starts();
     let accounts = Accounts::of(&mut state);
-    let (lacking, dropped, extra) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
+    let (lacking, extra) = (BTreeMap::new(), BTreeMap::new());
     let moves_left = snapshot.moves_left(now);
     let turns = &turns;
-    let mut fair =
-        FairRound { state, accounts, lacking, dropped, extra, moves_left, turns, passes };
-    let mut line = Line::new(&mut fair.state, &mut fair.accounts, turns, |_| true);
+    let mut fair = FairRound { state, accounts, lacking, extra, moves_left, turns, passes };
+    let mut line = Line::new(&fair.state, &fair.accounts, turns, |_| true);
     fair.place_all(&mut line);
     for (is_made, why) in [
         (passes.moves && moves_left > 0, PreemptReason::Move),
@@ -110,7 +107,7 @@ impl FairRound<'_> {
     /// The reason of each class of which no job was tried after the first.
     fn give_reasons(&mut self) {
         for (class, lacking) in std::mem::take(&mut self.lacking) {
-            if !self.dropped.contains(&class) {
+            if !lacking.is_dropped {
                 continue;
             }
             let most = &lacking.turn.facts.asks.most;
@@ -126,12 +123,11 @@ impl FairRound<'_> {
 
     /// Notes the jobs of queues that no longer exist.
     fn name_gone_queues(&mut self) {
-        for (id, class) in self.state.snapshot.wait_queue.classes() {
-            let job = class.jobs().next().filter(|_| !self.accounts.knows(id));
-            let Some(job) = job else { continue };
-            if self.accounts.find(&job.queue).is_none() {
+        for id in &self.accounts.gone {
+            let class = self.state.snapshot.wait_queue.class(*id);
+            if let Some(job) = class.and_then(|class| class.jobs().next()) {
                 let reason = WaitReason::QueueGone { queue: job.queue.clone() };
-                self.state.waits.tell_class(id, reason);
+                self.state.waits.tell_class(*id, reason);
             }
         }
     }

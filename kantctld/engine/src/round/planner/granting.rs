@@ -8,11 +8,10 @@ use crate::model::cluster::NodeIndex;
 use crate::model::job::WaitingJob;
 use crate::model::shape::Shape;
 use crate::model::shape_cache::{RoomIndex, ShapeIndex};
-use crate::model::usage_accounting::QuotaStatus;
 use crate::place::backfill::earliest::Window;
 use crate::place::fit::gang::{Layout, lay_out};
 use crate::place::placing::{Placed, filled_in};
-use crate::policy::admit::Refused;
+use crate::policy::admit::{Refused, admit};
 use common::id::JobKey;
 use common::policy::queue::Queue;
 use common::reason::WaitReason;
@@ -30,12 +29,15 @@ impl<'a> RoundState<'a> {
         &mut self,
         job: &WaitingJob,
         shape: ShapeIndex,
-    ) -> Result<QuotaStatus, Refused> {
+    ) -> Result<(), Refused> {
+        if !self.snapshot.may_refuse {
+            return admit(job, self.snapshot, &self.arrays, self.now);
+        }
         let admitted = self.admit(job, shape);
         if let Err(Refused::Job(reason) | Refused::Class(reason)) = &admitted {
             self.eases_with_time(reason);
         }
-        admitted
+        admitted.map(drop)
     }
 
     /// Whether the job may start now if its queue held less, whatever is free.

@@ -9,7 +9,7 @@ use crate::round::preempt::tests::of;
 use crate::testing::gpu_request;
 use common::id::QueueName;
 use common::policy::queue::Queue;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// How often queues are ranked in one pass, when a job waits in each of these many queues below
 /// one, and another queue holds all nodes.
@@ -34,13 +34,12 @@ fn ranked(waiting: u32) -> usize {
         state,
         accounts,
         lacking: BTreeMap::new(),
-        dropped: BTreeSet::new(),
         extra: BTreeMap::new(),
         moves_left: 0,
         turns: &turns,
         passes: Passes::ALL,
     };
-    let mut line = Line::new(&mut round.state, &mut round.accounts, &turns, |_| true);
+    let mut line = Line::new(&round.state, &round.accounts, &turns, |_| true);
     round.place_all(&mut line);
     assert_eq!(round.lacking.len(), waiting as usize, "each has lacked room");
     line.ranks.set
