@@ -4,9 +4,11 @@ use super::controllers::check_operator;
 use super::error::ApiFailure;
 use crate::clock::uptime;
 use crate::core::Core;
+use crate::raft::Follower;
 use crate::reload::Reloader;
 use axum::extract::State;
 use axum::{Extension, Json};
+use common::rules_level::RulesLevels;
 use common::wire::api::{ControllerRelease, UpgradeView};
 use net::User;
 use query::upgrade::{node_releases, upgrade};
@@ -29,10 +31,8 @@ pub async fn show(
         let (release, levels) = match is_local {
             true => (Some(crate::release::RELEASE.to_owned()), Some(LEVELS)),
             false => {
-                // A report counts for longer than contact, which ends after two seconds of silence.
-                let is_heard = follower.is_some_and(|one| one.is_active);
-                let levels = core.peers.levels.lock().of(*id, uptime()).filter(|_| is_heard);
-                (core.peers.addresses.release(*id), levels)
+                let reported = core.peers.levels.lock().of(*id, uptime());
+                (core.peers.addresses.release(*id), known_levels(reported, follower))
             }
         };
         ControllerRelease {
@@ -50,4 +50,28 @@ pub async fn show(
         (state.rules_level(), node_releases(&state))
     };
     Ok(Json(upgrade(level, level_max, controllers, nodes, status.members.is_joint())))
+}
+
+/// The levels that a controller reported, if the leader is in contact with it: a report counts for
+/// longer than the two seconds of silence after which contact ends.
+fn known_levels(reported: Option<RulesLevels>, follower: Option<&Follower>) -> Option<RulesLevels> {
+    reported.filter(|_| follower.is_some_and(|one| one.is_active))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use common::id::{ControllerId, LogIndex};
+
+    #[test]
+    fn a_controller_out_of_contact_counts_as_one_without_a_report() {
+        let follower = |is_active| {
+            let (id, holds) = (ControllerId(2), LogIndex(7));
+            Follower { id, holds, is_active, gets_snapshot: false }
+        };
+        assert_eq!(known_levels(Some(LEVELS), Some(&follower(true))), Some(LEVELS));
+        assert_eq!(known_levels(Some(LEVELS), Some(&follower(false))), None);
+        assert_eq!(known_levels(Some(LEVELS), None), None);
+        assert_eq!(known_levels(None, Some(&follower(true))), None);
+    }
 }
