@@ -1,4 +1,4 @@
-//! The earliest start of a job with segments: blocks of nodes, each under one switch. Every node
+//! The earliest start of a job with segments: sets of nodes, each under one switch. Every node
 //! must hold the largest part.
 //!
 //! Source: man sbatch, `--segment`.
@@ -16,14 +16,14 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Segments {
     pub level: Level,
-    /// Nodes per block; the last block may be smaller.
+    /// Nodes per segment; the last segment may be smaller.
     pub size: usize,
     pub count: usize,
 }
 
 impl Segments {
-    /// For a job that requires blocks. `None`: a job that only prefers near nodes, or needs no more
-    /// than one block.
+    /// For a job that requires segments. `None`: a job that only prefers near nodes, or needs no
+    /// more than one segment.
     pub fn required(search: &NodeSearch<'_>, count: usize) -> Option<Self> {
         let request = search.shape.demand.request;
         let size = (request.segment?.0 as usize).max(1);
@@ -35,7 +35,7 @@ impl Segments {
         (size < count).then_some(Self { level, size, count })
     }
 
-    /// The first time in the window at which there are enough blocks of nodes with room
+    /// The first time in the window at which there are enough segments with room
     /// for the part.
     pub fn first(
         self,
@@ -71,7 +71,7 @@ impl Segments {
         None
     }
 
-    /// The nodes of all blocks, block by block.
+    /// The nodes of all segments, segment by segment.
     fn choose(self, sets: &BTreeMap<SwitchIndex, BTreeSet<NodeIndex>>) -> Option<Vec<NodeIndex>> {
         let (full, rest) = (self.count / self.size, self.count % self.size);
         let whole: usize = sets.values().map(|set| set.len() / self.size).sum();
