@@ -78,6 +78,9 @@ pub struct Core {
     pub token_uses: TokenUses,
     /// Counters of the rounds of this controller.
     pub round_stats: RoundStats,
+    /// The time of the state in the newest backup that this controller has made; zero if there is
+    /// none. `None`: it makes no backups by itself.
+    pub newest_backup: Mutex<Option<Time>>,
     /// Events for `watch` requests.
     pub event_feed: EventFeed,
     /// What nodes report of the replicas of services.
@@ -151,6 +154,7 @@ impl Core {
             audit,
             token_uses: TokenUses::default(),
             round_stats: RoundStats::default(),
+            newest_backup: Mutex::default(),
             event_feed: EventFeed::default(),
             readiness: RwLock::default(),
             autoscaler: RwLock::default(),

@@ -9,6 +9,7 @@ use crate::container_support::Offer;
 use crate::enrolment::Renewal;
 use crate::gpu::meter;
 use crate::gpu::numbers::NumbersError;
+use crate::gpu_jobs;
 use crate::health::{self, Watched};
 use crate::node_probe::{NodeProbe, NodeProbeError, probe_node};
 use crate::node_runtime::NodeRuntime;
@@ -132,8 +133,10 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     let measuring = Measuring::new(Box::new(move || meter::open(library.as_deref())));
     let prober = Prober::new(steps.clone(), published_replicas, published_loads, measuring);
     let accounting = account(&settings, steps.clone());
+    let gpu_jobs = gpu_jobs::run(steps.clone(), settings.gpu_jobs_dir.clone(), gpus.clone());
     let mut running = parts.start(StepExecutor { steps, gpus }, prober, held, changes, listener);
     running.spawn(accounting);
+    running.spawn(gpu_jobs);
     running.spawn(renewal.run());
     running.spawn(serve_router);
     running.spawn(watch);
