@@ -144,7 +144,7 @@ mod tests {
         ];
         let mut files = GpuJobFiles::new(dir.clone(), &node);
         let has = |number: u32| fs::read_to_string(dir.join(number.to_string())).unwrap();
-        let example = example_spec("n1");
+        let example = example_spec("g1");
         let (id, grant) = (example.launch.id, &example.gpus[0]);
         let on = |device: &Gpu| {
             let (uuid, mig) = (device.uuid.clone(), device.mig.clone());

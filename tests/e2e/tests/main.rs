@@ -37,6 +37,7 @@ mod partition;
 mod peer_port;
 mod policies;
 mod programs;
+mod prometheus;
 mod reload;
 mod rendezvous;
 mod resize;

@@ -1,5 +1,5 @@
-//! What jobs have in common that ask for the same in queues that place them alike: what they need,
-//! and which nodes they may use. Computed once per round.
+//! What jobs have in common that ask for the same in queues that place jobs in the same way: what
+//! they need, and which nodes they may use. Computed once per round.
 
 use crate::model::cluster::class::Class;
 use crate::model::cluster::free::Free;

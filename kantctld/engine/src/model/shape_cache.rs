@@ -1,5 +1,5 @@
 //! The shapes met in a round. Jobs that ask for the same share one, also jobs of several queues if
-//! these place them alike.
+//! these place jobs in the same way.
 
 use crate::model::cluster::ClusterIndex;
 use crate::model::features::Featured;
