@@ -1,5 +1,6 @@
 //! Debian's Prometheus scrapes a real cluster: each query of the dashboards in etc/grafana has
-//! data, and the alert rules in etc/prometheus are accepted. Without Prometheus, the tests are skipped.
+//! data, and the alert rules in etc/prometheus are accepted. Without Prometheus, the tests are
+//! skipped.
 
 use anyhow::{Context as _, ensure};
 use common::config::{AmountsTable, ControllerConfig, LeafTable, QueueTable};
