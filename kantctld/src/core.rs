@@ -262,10 +262,10 @@ impl Core {
         (!address.is_empty()).then_some(LeaderHint { id, address })
     }
 
-    /// The user of a request, with their rights.
+    /// The user of a request, with their roles.
     pub fn actor(&self, user: &User) -> Actor {
         let uid = Uid(user.uid);
-        Actor { uid, operator: user.may_operate && self.access().is_operator(uid) }
+        if user.has_roles { self.access().actor(uid) } else { Actor::user(uid) }
     }
 
     /// The access rules.

@@ -31,7 +31,7 @@ pub async fn update(
             record.elements.values().all(|e| e.held || e.phase != Phase::Pending)
         });
         // `apply` reports why a job cannot be changed.
-        let ask = state::updated(&state, key, &patch, actor.operator).ok();
+        let ask = state::updated(&state, key, &patch, &actor).ok();
         // A job that has nodes fits, and keeps them.
         let started = state.job(key.job).is_some_and(|record| {
             record.elements.values().any(|element| element.phase != Phase::Pending)

@@ -41,6 +41,7 @@ mod reload;
 mod rendezvous;
 mod resize;
 mod rolling_upgrade;
+mod roles;
 mod run;
 mod service_roles;
 mod services;

@@ -83,12 +83,18 @@ pub(super) fn reason(
         WaitReason::Dependency { open, .. } if open.is_empty() => WaitReason::NotConsidered,
         reason => reason,
     };
-    let (code, sentence) = match element.held_by_operator {
-        true => ("JobHeldAdmin", "held by an operator; only an operator can release it".to_owned()),
-        false if element.held => {
+    let (code, sentence) = match element {
+        Element { held_by_operator: true, .. } => {
+            ("JobHeldAdmin", "held by an operator; only an operator can release it".to_owned())
+        }
+        Element { held_by_coordinator: true, .. } => (
+            "JobHeldAdmin",
+            "held by a coordinator; only coordinators and operators can release it".to_owned(),
+        ),
+        Element { held: true, .. } => {
             (reason.code(), format!("held: release it with `kantctl release {key}`"))
         }
-        false => (reason.code(), reason.to_string()),
+        _ => (reason.code(), reason.to_string()),
     };
     ReasonView { code: code.to_owned(), sentence, detail: reason }
 }

@@ -81,7 +81,7 @@ fn only_a_job_that_has_begun_may_and_its_owner_and_operators() {
     house.apply(checkpoint(USER, id.key));
     house.report("g1", id, running());
 
-    let eve = Actor { uid: Uid(1001), operator: false };
+    let eve = Actor::user(Uid(1001));
     let refusal = house.refused(checkpoint(eve, id.key));
     assert!(matches!(refusal, Refusal::NotYours { .. }), "{refusal}");
     house.wait(60);
