@@ -8,7 +8,7 @@ use crate::accepted_jwts::AcceptedJwts;
 use crate::members::{Members, RolesError};
 use crate::settings::SettingsError;
 use axum::http::StatusCode;
-use common::config::{ControllerConfig, VouchedFor};
+use common::config::{ControllerConfig, Private, VouchedFor};
 use common::id::{AccountName, Gid, NodeName, QueueName, Uid};
 use common::job::Owner;
 use common::right::Roles;
@@ -32,6 +32,8 @@ pub struct Access {
     groups: Arc<GroupCache>,
     owners: OwnerRules,
     vouched_for: VouchedFor,
+    /// What ordinary users do not see of others.
+    pub private: BTreeSet<Private>,
     submit_hosts: BTreeSet<NodeName>,
     /// The JSON Web Tokens that it accepts, if any.
     pub jwts: Option<Arc<AcceptedJwts>>,
@@ -73,6 +75,7 @@ impl Access {
             groups: Arc::default(),
             owners,
             vouched_for,
+            private: config.private.iter().copied().collect(),
             submit_hosts,
             jwts,
         })
@@ -92,7 +95,8 @@ impl Access {
     fn has_groups(&self) -> bool {
         let coordinators = self.queues.iter().map(|(_, members)| members);
         let coordinators = coordinators.chain(self.accounts.iter().map(|(_, members)| members));
-        let mut all = [&self.operators, &self.viewers, &self.support].into_iter().chain(coordinators);
+        let mut all =
+            [&self.operators, &self.viewers, &self.support].into_iter().chain(coordinators);
         all.any(Members::has_groups)
     }
 
@@ -241,13 +245,9 @@ mod tests {
     #[tokio::test]
     async fn roles_are_given_by_user_and_by_primary_or_other_group() {
         let list = |entry: &str| vec![entry.to_owned()];
-        let roles = RolesTable {
-            viewers: list("@daemon"),
-            support: list("4711"),
-            ..RolesTable::default()
-        };
-        let (queue, account) =
-            (QueueName::new("phys").unwrap(), AccountName::new("lab").unwrap());
+        let roles =
+            RolesTable { viewers: list("@daemon"), support: list("4711"), ..RolesTable::default() };
+        let (queue, account) = (QueueName::new("phys").unwrap(), AccountName::new("lab").unwrap());
         let config = ControllerConfig {
             roles,
             queue: vec![QueueTable {

@@ -149,7 +149,9 @@ pub(crate) fn user_header(user: &User) -> String {
 
 /// Makes the user that a daemon names an ordinary one for the rest of this request.
 pub fn ignore_roles(headers: &mut HeaderMap) {
-    let Some(value) = headers.get(USER_HEADER).and_then(|value| value.to_str().ok()) else { return };
+    let Some(value) = headers.get(USER_HEADER).and_then(|value| value.to_str().ok()) else {
+        return;
+    };
     if let Some((uid, gid, true)) = parse_user(value)
         && let Ok(value) = HeaderValue::from_str(&format!("{uid}:{gid}:{ONLY_USER}"))
     {

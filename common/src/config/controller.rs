@@ -6,7 +6,7 @@ use super::moves::MovesTable;
 use super::priority::PriorityTable;
 use super::qos::QosTable;
 use super::queue::QueueTable;
-use super::roles::RolesTable;
+use super::roles::{Private, RolesTable};
 use super::table::config_table;
 use super::topology::{LeafTable, NvlinkDomainTable, ZoneTable};
 use crate::policy::YieldsFirst;
@@ -67,6 +67,12 @@ config_table! {
         /// status` and docs/operating/upgrade.md. 0: no maximum; the leader raises the level as
         /// soon as all controllers know a higher one.
         rules_level_max: u8 = 0,
+        /// What ordinary users do not see of others (Slurm's PrivateData). `jobs`: jobs and services of
+        /// other users, in lists, explanations, accounting and events; to such a user a job of
+        /// another does not exist. `usage`: the use of other users in reports. `nodes`: the nodes.
+        /// Operators, viewers and support see everything, coordinators also the jobs and the use of
+        /// their accounts and queues. Numbers of jobs, and what queues hold, are not hidden.
+        private: Vec<Private> = Vec::new(),
         /// kantd on a node forwards the requests of local users and of jobs, and names the user.
         /// `job_owners`: the controller accepts such requests only from users with a job on that
         /// node. `users`: from all ordinary users; root on any node can then act as any of them. In

@@ -29,7 +29,7 @@ pub use node::{CgroupMode, NodeConfig};
 pub use priority::PriorityTable;
 pub use qos::QosTable;
 pub use queue::QueueTable;
-pub use roles::RolesTable;
+pub use roles::{Private, RolesTable};
 pub use table::{KeyDoc, Table};
 pub use topology::{LeafTable, NvlinkDomainTable, ZoneTable};
 

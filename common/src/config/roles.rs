@@ -1,6 +1,16 @@
 //! The `[roles]` table. Names in it are resolved by the controller.
 
 use super::table::config_table;
+use serde::{Deserialize, Serialize};
+
+/// What ordinary users do not see of others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Private {
+    Jobs,
+    Usage,
+    Nodes,
+}
 
 config_table! {
     /// Who has which rights; docs/operating/rights.md lists them. An entry is a user (a name or a

@@ -44,7 +44,9 @@ impl GroupCache {
             Err(error) => {
                 all.remove(&uid);
                 drop(all);
-                tracing::warn!("failed to look up the groups of user {uid}, so none count: {error}");
+                tracing::warn!(
+                    "failed to look up the groups of user {uid}, so none count: {error}"
+                );
             }
         }
     }

@@ -8,8 +8,9 @@ use axum::extract::{ConnectInfo, MatchedPath, RawPathParams, Request, State};
 use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use common::id::JobKey;
-use common::reason::Refusal;
+use common::id::{JobKey, ServiceName};
+use common::job::Ask;
+use common::reason::{Refusal, ServiceRefusal};
 use common::right::{JobAction, Right};
 use common::route::{ROUTES, Route, route};
 use common::wire::node::NODE_PATH;
@@ -25,7 +26,10 @@ pub async fn check(
     request: Request,
     next: Next,
 ) -> Response {
-    let named = params.iter().find(|(name, _)| *name == "key").map(|(_, key)| key.to_owned());
+    let named = params
+        .iter()
+        .find(|(name, _)| ["key", "name"].contains(name))
+        .map(|(_, named)| named.to_owned());
     // A future must not hold a reference to the body, which other threads cannot share.
     let wanted = wanted(&request);
     let checked = match wanted {
@@ -74,10 +78,13 @@ async fn check_route(
     core: &Core,
     route: &Route,
     user: &net::User,
-    job: Option<&str>,
+    named: Option<&str>,
 ) -> Result<(), ApiFailure> {
     let actor = core.actor(user);
-    match job.filter(|_| route.names_job()) {
+    if let Some(service) = named.filter(|_| route.path.starts_with("/v1/services/")) {
+        check_service(core, &actor, service)?;
+    }
+    match named.filter(|_| route.names_job()) {
         Some(job) if route.right != Right::Operate => {
             check_job(core, &actor, job, route.right).await
         }
@@ -131,14 +138,50 @@ pub(super) async fn check_action(
 }
 
 fn check_job_now(core: &Core, actor: &Actor, named: JobKey, right: Right) -> Result<(), Refusal> {
+    let viewer = core.viewer_of(actor);
     let state = core.state.read();
     let key = state.meant(named);
-    let record = state.job(key.job).ok_or(Refusal::UnknownJob { key: named })?;
+    // A hidden job is answered as one that does not exist, also by how it was named.
+    let seen = state.job(key.job).filter(|record| viewer.sees(record));
+    let record = seen.ok_or(Refusal::UnknownJob { key: named })?;
     if state.may(actor, record, right) {
         return Ok(());
     }
     let owner = record.spec.owner.name.clone();
     Err(Refusal::NotYours { job: key.job, owner, right })
+}
+
+/// Refuses a request that depends on jobs that its user does not see, as if they did not exist. With
+/// private jobs this includes jobs that were forgotten: another answer would tell them apart.
+///
+/// # Errors
+/// [`Refusal::UnknownJob`].
+pub(super) fn check_dependencies(core: &Core, user: &net::User, ask: &Ask) -> Result<(), Refusal> {
+    let viewer = core.viewer(user);
+    let Some(dependency) = ask.dependency.as_ref().filter(|_| viewer.hides_jobs()) else {
+        return Ok(());
+    };
+    let state = core.state.read();
+    let hidden = |key: &JobKey| !viewer.sees_key(&state, state.meant(*key));
+    match dependency.terms().iter().filter_map(|term| term.on).find(hidden) {
+        Some(key) => Err(Refusal::UnknownJob { key }),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a service that the user does not see, as if it did not exist.
+///
+/// # Errors
+/// [`ServiceRefusal::Unknown`].
+fn check_service(core: &Core, actor: &Actor, named: &str) -> Result<(), Refusal> {
+    // What is no name is refused for that.
+    let Ok(name) = named.parse::<ServiceName>() else { return Ok(()) };
+    let viewer = core.viewer_of(actor);
+    let state = core.state.read();
+    match state.service(&name).filter(|service| !viewer.sees_service_of(service.owner.uid)) {
+        Some(_) => Err(ServiceRefusal::Unknown { name }.into()),
+        None => Ok(()),
+    }
 }
 
 /// A route without a row is a mistake in this program, and closed.

@@ -44,7 +44,10 @@ impl State {
     }
 
     /// A queue and the queues above it, the lowest first.
-    fn with_queues_above<'a>(&'a self, queue: &'a QueueName) -> impl Iterator<Item = &'a QueueName> {
+    fn with_queues_above<'a>(
+        &'a self,
+        queue: &'a QueueName,
+    ) -> impl Iterator<Item = &'a QueueName> {
         // The tree has no circle; the bound holds for any settings.
         let depth_max = self.queues().len() + 1;
         let parent = |name: &&'a QueueName| self.queue(name)?.parent.as_ref();

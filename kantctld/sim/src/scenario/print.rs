@@ -74,7 +74,8 @@ fn share(cluster: &mut Cluster) -> Vec<String> {
 /// All jobs, including those that have ended.
 fn queue(cluster: &Cluster) -> Vec<String> {
     let query = JobQuery { all: true, ..JobQuery::default() };
-    let jobs = view::job_list(cluster.state(), &query, cluster.waits()).jobs;
+    let jobs =
+        view::job_list(cluster.state(), &query::viewer::Viewer::ALL, &query, cluster.waits()).jobs;
     jobs.iter().map(job).collect()
 }
 
@@ -90,7 +91,7 @@ fn job(job: &JobView) -> String {
 }
 
 fn nodes(cluster: &Cluster) -> Vec<String> {
-    view::node_list(cluster.state()).nodes.iter().map(node).collect()
+    view::node_list(cluster.state(), &query::viewer::Viewer::ALL).nodes.iter().map(node).collect()
 }
 
 fn node(node: &NodeView) -> String {
@@ -143,7 +144,8 @@ fn replica_line(role: &RoleName, replica: &ReplicaView) -> String {
 
 pub(super) fn show(cluster: &Cluster, key: JobKey) -> Vec<String> {
     let mut lines = Vec::new();
-    let detail = view::job_detail(cluster.state(), key, cluster.waits());
+    let detail =
+        view::job_detail(cluster.state(), &query::viewer::Viewer::ALL, key, cluster.waits());
     for job in detail.into_iter().flat_map(|list| list.jobs) {
         lines.push(format!("{} {} {}", job.key, job.ask.name, job.state));
         let timeline =

@@ -158,12 +158,7 @@ fn check_coordinator(
 }
 
 /// The same, by the rules for owners and operators.
-fn changed(
-    state: &State,
-    record: &Record,
-    patch: &Patch,
-    operator: bool,
-) -> Result<Ask, Refusal> {
+fn changed(state: &State, record: &Record, patch: &Patch, operator: bool) -> Result<Ask, Refusal> {
     let ask = &record.spec.ask;
     let key = record.key(None);
     if patch.has(Attribute::ArrayLimit) && ask.array.is_none() {

@@ -57,7 +57,8 @@ fn a_story_tells_of_the_last_time_alone() {
         house.wait(60);
         house.apply(checkpoint(USER, id.key));
     }
-    let detail = job_detail(&house.state, id.key, &Default::default()).unwrap();
+    let detail =
+        job_detail(&house.state, &query::viewer::Viewer::ALL, id.key, &Default::default()).unwrap();
     let lines: Vec<(Time, &str)> =
         detail.jobs[0].timeline.iter().map(|line| (line.at, line.text.as_str())).collect();
     assert_eq!(lines.len(), 4, "{lines:?}");
