@@ -1,41 +1,63 @@
-//! Access rules: which users are operators, which may own jobs, and which a node may vouch for.
-//! They come from this controller's configuration and its host's user database, not from the
-//! replicated state.
+//! Access rules: the roles of users, which users may own jobs, and which a node may vouch for. They
+//! come from this controller's configuration and its host's user database, not from the replicated
+//! state.
+
+mod group_cache;
 
 use crate::accepted_jwts::AcceptedJwts;
-use crate::host_names::HostNames;
+use crate::members::{Members, RolesError};
 use crate::settings::SettingsError;
 use axum::http::StatusCode;
-use common::config::policy::Names as _;
-use common::config::{ControllerConfig, VouchedFor};
-use common::id::{Gid, NodeName, Uid};
+use common::config::{ControllerConfig, Private, VouchedFor};
+use common::id::{AccountName, Gid, NodeName, QueueName, Uid};
 use common::job::Owner;
+use common::right::Roles;
+use group_cache::GroupCache;
 use net::{OwnerRules, Refusal, UserRecord};
+use state::Actor;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The rules; a reload may change them.
 #[derive(Debug, Clone)]
 pub struct Access {
-    operators: BTreeSet<Uid>,
+    operators: Members,
+    viewers: Members,
+    support: Members,
+    /// The coordinators of queues.
+    queues: Vec<(QueueName, Members)>,
+    /// The coordinators of accounts.
+    accounts: Vec<(AccountName, Members)>,
+    /// A reload begins with an empty one.
+    groups: Arc<GroupCache>,
     owners: OwnerRules,
     vouched_for: VouchedFor,
+    /// What ordinary users do not see of others.
+    pub private: BTreeSet<Private>,
     submit_hosts: BTreeSet<NodeName>,
     /// The JSON Web Tokens that it accepts, if any.
     pub jwts: Option<Arc<AcceptedJwts>>,
 }
 
 impl Access {
-    /// Reads the configuration. Operators are root, this process's user, and the `admins`.
+    /// Reads the configuration. Root and this process's user are operators in any case. May block.
     ///
     /// # Errors
-    /// [`SettingsError::UnknownAdmin`], [`SettingsError::SubmitHosts`].
+    /// [`SettingsError::Roles`], [`SettingsError::SubmitHosts`].
     pub fn configured(config: &ControllerConfig) -> Result<Self, SettingsError> {
-        let mut operators = BTreeSet::from([Uid(0), Uid(nix::unistd::geteuid().as_raw())]);
-        for admin in &config.admins {
-            let uid = admin.parse().map(Uid).ok().or_else(|| HostNames.user(admin));
-            operators.insert(uid.ok_or_else(|| SettingsError::UnknownAdmin(admin.clone()))?);
-        }
+        let roles = &config.roles;
+        let always = [Uid(0), Uid(nix::unistd::geteuid().as_raw())];
+        let operators = Members::read("roles.operators", &roles.operators)?.with_users(always);
+        let queues = config.queue.iter().filter_map(|one| Some((one.name.clone()?, one)));
+        let queues = queues.map(|(name, one)| {
+            let key = format!("queue.{name}.coordinators");
+            Ok((name, Members::read(&key, &one.coordinators)?))
+        });
+        let accounts = config.account.iter().filter_map(|one| Some((one.name.clone()?, one)));
+        let accounts = accounts.map(|(name, one)| {
+            let key = format!("account.{name}.coordinators");
+            Ok((name, Members::read(&key, &one.coordinators)?))
+        });
         let owners =
             OwnerRules { uid_min: config.uid_min, allow_unknown_users: config.allow_unknown_users };
         let mut submit_hosts = BTreeSet::new();
@@ -44,13 +66,66 @@ impl Access {
         }
         let vouched_for = config.nodes_may_vouch_for;
         let jwts = AcceptedJwts::configured(config)?.map(Arc::new);
-        Ok(Self { operators, owners, vouched_for, submit_hosts, jwts })
+        Ok(Self {
+            operators,
+            viewers: Members::read("roles.viewers", &roles.viewers)?,
+            support: Members::read("roles.support", &roles.support)?,
+            queues: queues.collect::<Result<_, RolesError>>()?,
+            accounts: accounts.collect::<Result<_, RolesError>>()?,
+            groups: Arc::default(),
+            owners,
+            vouched_for,
+            private: config.private.iter().copied().collect(),
+            submit_hosts,
+            jwts,
+        })
+    }
+
+    /// Looks up the groups of a user if any role depends on groups and they are not known or not
+    /// recent. Called before a user's roles are asked for.
+    pub async fn learn_groups(&self, uid: Uid) {
+        if !self.has_groups() || self.groups.is_fresh(uid) {
+            return;
+        }
+        let groups = self.groups.clone();
+        // An error means that the controller stops.
+        let _ = tokio::task::spawn_blocking(move || groups.look_up(uid)).await;
+    }
+
+    fn has_groups(&self) -> bool {
+        let coordinators = self.queues.iter().map(|(_, members)| members);
+        let coordinators = coordinators.chain(self.accounts.iter().map(|(_, members)| members));
+        let mut all =
+            [&self.operators, &self.viewers, &self.support].into_iter().chain(coordinators);
+        all.any(Members::has_groups)
     }
 
     /// Whether this user may do everything.
     #[must_use]
     pub fn is_operator(&self, uid: Uid) -> bool {
-        self.operators.contains(&uid)
+        self.operators.has(uid, &self.groups.groups(uid))
+    }
+
+    /// This user with all roles.
+    #[must_use]
+    pub fn actor(&self, uid: Uid) -> Actor {
+        let groups = self.groups.groups(uid);
+        let is_theirs = |members: &Members| members.has(uid, &groups);
+        let queues = self.queues.iter().filter(|(_, members)| is_theirs(members));
+        let accounts = self.accounts.iter().filter(|(_, members)| is_theirs(members));
+        let roles = Roles {
+            support: is_theirs(&self.support),
+            viewer: is_theirs(&self.viewers),
+            queues: queues.map(|(name, _)| name.clone()).collect(),
+            accounts: accounts.map(|(name, _)| name.clone()).collect(),
+        };
+        Actor { uid, operator: is_theirs(&self.operators), roles }
+    }
+
+    /// Whether users for whom a node vouches keep their roles.
+    #[must_use]
+    pub fn vouched_keep_roles(&self) -> bool {
+        self.vouched_for == VouchedFor::Operators
     }
 
     /// The owner of a job submitted by this user, and all groups of theirs: queues and QoS may be
@@ -134,6 +209,7 @@ fn no_job(node: &str, uid: u32) -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use common::config::{AccountTable, QueueTable, RolesTable};
 
     fn access(config: ControllerConfig) -> Access {
         Access::configured(&config).unwrap()
@@ -141,10 +217,10 @@ mod tests {
 
     #[test]
     fn a_node_vouches_for_owners_of_its_jobs_and_for_others_only_where_that_is_configured() {
-        let admins = vec!["4711".to_owned()];
+        let operators = vec!["4711".to_owned()];
+        let roles = RolesTable { operators, ..Default::default() };
         let submit_hosts = vec!["login[1-2]".to_owned()];
-        let config =
-            ControllerConfig { admins: admins.clone(), submit_hosts, ..Default::default() };
+        let config = ControllerConfig { roles: roles.clone(), submit_hosts, ..Default::default() };
         let strict = access(config);
         for uid in [0, 4711] {
             let refusal = strict.check_voucher("n1", uid, || true).unwrap_err();
@@ -160,10 +236,43 @@ mod tests {
         assert!(users.check_voucher("n1", 4712, || false).is_ok());
         assert!(users.check_voucher("n1", 0, || true).is_err());
         let nodes_may_vouch_for = VouchedFor::Operators;
-        let open = access(ControllerConfig { admins, nodes_may_vouch_for, ..Default::default() });
+        let open = access(ControllerConfig { roles, nodes_may_vouch_for, ..Default::default() });
         for uid in [0, 4711, 4712] {
             assert!(open.check_voucher("n1", uid, || false).is_ok());
         }
+    }
+
+    #[tokio::test]
+    async fn roles_are_given_by_user_and_by_primary_or_other_group() {
+        let list = |entry: &str| vec![entry.to_owned()];
+        let roles =
+            RolesTable { viewers: list("@daemon"), support: list("4711"), ..RolesTable::default() };
+        let (queue, account) = (QueueName::new("phys").unwrap(), AccountName::new("lab").unwrap());
+        let config = ControllerConfig {
+            roles,
+            queue: vec![QueueTable {
+                name: Some(queue.clone()),
+                coordinators: list("@daemon"),
+                ..QueueTable::default()
+            }],
+            account: vec![AccountTable {
+                name: Some(account.clone()),
+                coordinators: list("4711"),
+                ..AccountTable::default()
+            }],
+            ..ControllerConfig::default()
+        };
+        let access = access(config);
+        assert!(access.actor(Uid(1)).roles.is_none(), "the groups are not known yet");
+        access.learn_groups(Uid(1)).await;
+        // The user daemon, whose primary group it is.
+        let member = access.actor(Uid(1));
+        assert!(member.roles.viewer && !member.roles.support && !member.operator);
+        assert_eq!(member.roles.queues, [queue].into());
+        let user = access.actor(Uid(4711));
+        assert!(user.roles.support && !user.roles.viewer && user.roles.queues.is_empty());
+        assert_eq!(user.roles.accounts, [account].into());
+        assert!(access.actor(Uid(0)).operator && access.actor(Uid(2)).roles.is_none());
     }
 
     #[test]

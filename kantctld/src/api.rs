@@ -31,6 +31,7 @@ mod priority;
 mod reload;
 mod reservations;
 mod response_spool;
+mod right_check;
 mod services;
 mod share;
 mod signal;
@@ -74,14 +75,16 @@ pub fn router(core: Arc<Core>) -> Router {
     let auditor = Auditor { audit: core.audit.clone(), clock: core.clock.clone() };
     let relay = Arc::new(Relay::new(core.clone(), core.peers.identity.clone()));
     let leader_socket = from_fn_with_state(core.clone(), leader_socket::check);
+    let rights = || from_fn_with_state(core.clone(), right_check::check);
     Router::new()
         .merge(
             leader_routes()
                 .merge(stream_routes())
+                .route_layer(rights())
                 .route_layer(from_fn_with_state(relay, leader::answer_or_forward)),
         )
-        .merge(leader_socket_routes().route_layer(leader_socket))
-        .merge(local_routes())
+        .merge(leader_socket_routes().route_layer(rights()).route_layer(leader_socket))
+        .merge(local_routes().route_layer(rights()))
         .fallback(error::no_such_path)
         .layer(from_fn_with_state(core.clone(), body_limit::limit_body))
         .layer(from_fn_with_state(core.clone(), caller_check::check))

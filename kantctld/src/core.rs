@@ -3,6 +3,7 @@
 
 mod command_error;
 mod parts;
+mod users;
 
 use crate::access::Access;
 use crate::admission_limits::AdmissionLimits;
@@ -27,10 +28,10 @@ use common::time::Time;
 use common::wire::node::RouteOrder;
 use lead::Parts;
 use lead::services::{Autoscaler, Readiness};
-use net::{Revocations, User};
+use net::Revocations;
 pub use parts::{LeaderHint, Recorders, Trust};
 use query::view::Waits;
-use state::{Actor, Command, Event, Target};
+use state::{Command, Event, Target};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
@@ -264,22 +265,6 @@ impl Core {
         let address = standing.members.known.get(&id)?.address.clone();
         // A single controller has no address.
         (!address.is_empty()).then_some(LeaderHint { id, address })
-    }
-
-    /// The user of a request, with their rights.
-    pub fn actor(&self, user: &User) -> Actor {
-        let uid = Uid(user.uid);
-        Actor { uid, operator: user.may_operate && self.access().is_operator(uid) }
-    }
-
-    /// The access rules.
-    pub fn access(&self) -> Arc<Access> {
-        self.access.read().clone()
-    }
-
-    /// Replaces the access rules.
-    pub fn set_access(&self, access: Access) {
-        *self.access.write() = Arc::new(access);
     }
 
     /// The cluster's name; empty until the first settings are applied.

@@ -4,9 +4,11 @@
 //! A reader that begins at an earlier point first reads the latest events of the log (`recent`),
 //! and then, once it has all of them, the lines that are made for all readers (`ring`).
 
+mod audience;
 mod recent;
 mod ring;
 
+use audience::{Owners, Subject, Whose};
 pub use recent::{Begin, Gap};
 pub use ring::{Reading, Taken};
 
@@ -17,10 +19,12 @@ use common::sync::Mutex;
 use common::time::Time;
 use common::wire::api::{EventSequence, Since};
 use net::limiter::Permit;
+use query::event::{line_without_job, other_job};
+use query::viewer::Viewer;
 use recent::{Next, Recent};
 use ring::{Entry, Ring};
 use state::Event;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -99,23 +103,20 @@ impl EventFeed {
         for part in parts {
             last = part.last_sequence().unwrap_or(last);
             let owners = owners(state, &part.events);
-            let wanted = std::slice::from_ref(wanted);
-            for entry in entries(wanted, &part, &owners, 0..part.events.len()) {
-                lines.extend_from_slice(&entry.line);
+            for entry in entries(std::slice::from_ref(wanted), &part, &owners, 0..part.events.len())
+            {
+                lines.extend_from_slice(entry.line_for(&wanted.viewer));
             }
         }
         Some(Replay::Lines(lines, last))
     }
 }
 
-/// The names of the users of jobs.
-type Owners = BTreeMap<JobId, Arc<str>>;
-
 fn owners(state: &SharedState, events: &[Event]) -> Owners {
     let jobs: BTreeSet<JobId> = events.iter().filter_map(job_of_event).map(|key| key.job).collect();
     // Lines are made after this lock is released: applying waits for it.
     let state = state.read();
-    let owner = |job: JobId| Some((job, state.job(job)?.spec.owner.name.as_str().into()));
+    let owner = |job: JobId| Some((job, Whose::of(state.job(job)?).into()));
     jobs.into_iter().filter_map(owner).collect()
 }
 
@@ -139,10 +140,17 @@ fn entries(
     let events = applied.sequences().zip(&applied.events);
     events.skip(range.start).take(range.len()).filter_map(|(sequence, event)| {
         let job = job_of_event(event);
-        let user = job.and_then(|key| owners.get(&key.job)).cloned();
-        wanted.iter().any(|wanted| wanted.matches(job, user.as_deref())).then(|| {
-            let happened = event_line(event, sequence, applied.at, job, user.as_deref());
-            Entry { sequence, job, user, line: line(&happened).into() }
+        let subject = match job {
+            Some(key) => Subject::Job(owners.get(&key.job).cloned()),
+            None => Subject::of_no_job(event),
+        };
+        wanted.iter().any(|wanted| wanted.matches(job, &subject)).then(|| {
+            let happened = event_line(event, sequence, applied.at, job, subject.user());
+            let general = other_job(event).map(|_| {
+                let (text, detail) = (line_without_job(event), serde_json::Value::Null);
+                line(&Happened { text, detail, ..happened.clone() }).into()
+            });
+            Entry { sequence, job, subject, line: line(&happened).into(), general }
         })
     })
 }
@@ -180,10 +188,13 @@ pub struct Wanted {
     /// Whole arrays, and jobs without tasks.
     pub whole: BTreeSet<JobId>,
     pub users: BTreeSet<String>,
+    /// The reader, who may not see all events.
+    pub viewer: Viewer,
 }
 
 impl Wanted {
-    fn matches(&self, about: Option<JobKey>, user: Option<&str>) -> bool {
+    fn matches(&self, about: Option<JobKey>, subject: &Subject) -> bool {
+        let user = subject.user();
         let job = |key: JobKey| {
             self.jobs.contains(&key) || self.whole.contains(&key.job) || {
                 // An event of the whole array also concerns each of its tasks.
@@ -193,6 +204,7 @@ impl Wanted {
         let all = self.jobs.is_empty() && self.whole.is_empty();
         (all || about.is_some_and(job))
             && (self.users.is_empty() || user.is_some_and(|user| self.users.contains(user)))
+            && subject.is_for(&self.viewer)
     }
 }
 

@@ -21,6 +21,9 @@ config_table! {
         users: Vec<String> = Vec::new(),
         /// Groups (names or gids) whose users are members.
         groups: Vec<String> = Vec::new(),
+        /// Coordinators: they may cancel, hold, release, requeue and update the account's jobs, as
+        /// far as the owner could. Entries as in [roles].
+        coordinators: Vec<String> = Vec::new(),
         /// Limits on all running jobs of the account together, e.g. `{ jobs = 10, gpus = 64 }`.
         limits: LimitsTable = LimitsTable::default(),
         /// Limits, as in `limits`, on the running jobs of each user.

@@ -6,6 +6,7 @@ use super::moves::MovesTable;
 use super::priority::PriorityTable;
 use super::qos::QosTable;
 use super::queue::QueueTable;
+use super::roles::{Private, RolesTable};
 use super::table::config_table;
 use super::topology::{LeafTable, NvlinkDomainTable, ZoneTable};
 use crate::policy::YieldsFirst;
@@ -67,14 +68,19 @@ config_table! {
         /// `kantctl admin upgrade status` and docs/operating/upgrade.md. 0: no maximum; the leader
         /// raises the level as soon as all controllers know a higher one.
         rules_level_max: u8 = 0,
-        /// Operators: users (names or uids) who may do everything. Root and the user that kantctld
-        /// runs as are always operators.
-        admins: Vec<String> = Vec::new(),
+        /// What ordinary users do not see of others (Slurm's PrivateData). `jobs`: jobs and services of
+        /// other users, in lists, explanations, accounting and events; to such a user a job of
+        /// another does not exist. `usage`: the use of other users in reports. `nodes`: the nodes.
+        /// Operators, viewers and support see everything, coordinators also the jobs and the use of
+        /// their accounts and queues. Numbers of jobs, and what queues hold, are not hidden.
+        private: Vec<Private> = Vec::new(),
         /// kantd on a node forwards the requests of local users and of jobs, and names the user.
         /// `job_owners`: the controller accepts such requests only from ordinary users with a job
         /// on that node, and from all ordinary users if the node is in `submit_hosts`. `users`:
-        /// from all ordinary users; root on any node can then act as any of them. `operators`: also
-        /// from root and the operators; root on any node then controls the cluster.
+        /// from all ordinary users; root on any node can then act as any of them. In both cases
+        /// root and operators are refused, and viewers, support and coordinators have only the
+        /// rights of an ordinary user. `operators`: from all users with their roles; root on any
+        /// node then controls the cluster.
         nodes_may_vouch_for: VouchedFor = VouchedFor::JobOwners,
         /// Nodes on which all ordinary users may use kantctl, such as login hosts: names and lists
         /// such as login[1-2]. Jobs also start on them, unless they are in no queue's `nodes` or
@@ -209,5 +215,7 @@ config_table! {
         priority: PriorityTable = PriorityTable::default(),
         /// With `fair_sharing`: limits for moving running jobs to make room for others.
         moves: MovesTable = MovesTable::default(),
+        /// Who has which rights.
+        roles: RolesTable = RolesTable::default(),
     }
 }

@@ -38,6 +38,9 @@ config_table! {
         /// Accounts whose jobs may use it. Caution: every user may name an account that has no
         /// `users` and no `groups`, and may then use the queue.
         accounts: Vec<AccountName> = Vec::new(),
+        /// Coordinators: they may cancel, hold, release, requeue and update the jobs of the queue
+        /// and of the queues below it, as far as the owner could. Entries as in [roles].
+        coordinators: Vec<String> = Vec::new(),
         /// The order of the queue's jobs: `fifo` (by the priority of queue and QoS, then by --nice,
         /// then by waiting time) or `multifactor` (by the weights of [priority]).
         order: Order = Order::default(),

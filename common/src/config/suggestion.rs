@@ -33,7 +33,7 @@ mod tests {
         for (message, unknown, nearest) in [
             (refusal::<ClientConfig>("socket = []"), "socket", "sockets"),
             (refusal::<NodeConfig>("spol_dir = \"/x\""), "spol_dir", "spool_dir"),
-            (refusal::<ControllerConfig>("amdins = []"), "amdins", "admins"),
+            (refusal::<ControllerConfig>("socet = \"\""), "socet", "socket"),
             (refusal::<ControllerConfig>("[[queue]]\nnmae = \"q\""), "nmae", "name"),
         ] {
             let end = format!("there is no key `{unknown}`: did you mean `{nearest}`?");

@@ -1,7 +1,7 @@
 //! Events as lines of text, for people and for tests that compare timelines.
 
 use crate::timeline::{self, user_phrase};
-use common::id::{AttemptId, NodeName, ReservationName, Uid};
+use common::id::{AttemptId, JobKey, NodeName, ReservationName, Uid};
 use common::job::EndCause;
 use common::time::Time;
 use state::Event;
@@ -12,6 +12,21 @@ use std::fmt;
 #[must_use]
 pub fn line(event: &Event) -> String {
     Line(event).to_string()
+}
+
+/// The other job that an event of a job names.
+#[must_use]
+pub fn other_job(event: &Event) -> Option<JobKey> {
+    timeline::other_job(&event.timeline_event()?)
+}
+
+/// The line of an event for a reader from whom the other job that it names is hidden.
+#[must_use]
+pub fn line_without_job(event: &Event) -> String {
+    match (event.key(), event.timeline_event()) {
+        (Some(key), Some(what)) => format!("job {key}: {}", timeline::line_without_job(&what)),
+        _ => line(event),
+    }
 }
 
 /// The progress of a node's share, as the predicate of a sentence about the node.

@@ -2,7 +2,7 @@
 
 mod growth;
 
-use common::id::Uid;
+use common::id::{JobKey, Uid};
 use common::job::Outcome;
 use common::job::{JobSize, Preempted};
 use state::timeline::TimelineEvent;
@@ -12,6 +12,29 @@ use std::fmt;
 #[must_use]
 pub fn line(event: &TimelineEvent) -> String {
     Line(event).to_string()
+}
+
+/// The same for a reader from whom the other job that the event names is hidden.
+#[must_use]
+pub fn line_without_job(event: &TimelineEvent) -> String {
+    let text = line(event);
+    match other_job(event) {
+        Some(key) => text.replacen(&format!("job {key}"), "another job", 1),
+        None => text,
+    }
+}
+
+/// The other job that an event names: one that preempts the job or is preempted by it.
+#[must_use]
+pub const fn other_job(event: &TimelineEvent) -> Option<JobKey> {
+    match event {
+        TimelineEvent::GaveUp { preempted, .. } | TimelineEvent::MadeToYield { preempted, .. } => {
+            Some(preempted.by)
+        }
+        TimelineEvent::Preempts { victim, .. } => Some(victim.key),
+        TimelineEvent::Requeued { preempted_by, .. } => *preempted_by,
+        _ => None,
+    }
 }
 
 struct Line<'a>(&'a TimelineEvent);

@@ -11,6 +11,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use common::wire::api::{AccountList, HistoryList, HistoryQuery, ReportQuery, ReportView};
 use net::{Caller, Role};
+use query::viewer::Viewer;
 use std::sync::Arc;
 
 /// The user under which other controllers' requests count; no real user has this uid.
@@ -24,9 +25,9 @@ pub async fn list(
 ) -> Result<Response, ApiFailure> {
     core.refresh().await?;
     wait_until_written(&core).await?;
-    let (history, as_of) = (core.history.clone(), core.now());
+    let (history, as_of, viewer) = (core.history.clone(), core.now(), core.viewer(&user));
     slow_query::respond_json(&core, user.uid, move |_| {
-        let looked = history.reader().and_then(|reader| history::runs(&reader, &query));
+        let looked = history.reader().and_then(|reader| history::runs(&reader, &query, &viewer));
         Ok(HistoryList { as_of, ..looked.map_err(history_failure)? })
     })
     .await
@@ -80,12 +81,17 @@ pub async fn report(
     // report leaves out those finished later.
     let state = core.state.read().clone();
     wait_until_written(&core).await?;
-    let (now, history) = (core.now(), core.history.clone());
+    let (now, history, viewer) = (core.now(), core.history.clone(), core.viewer(&user));
+    let hides_nodes = viewer.hides_nodes();
     let looked = slow_query::run(&core, user.uid, move |_| {
         let running = query::history::running(&state, now);
-        history::report(&history.reader()?, &query, running, state.now(), now)
+        history::report(&history.reader()?, &query, &viewer, running, state.now(), now)
     });
-    Ok(Json(looked.await?.map_err(history_failure)?))
+    let mut report = looked.await?.map_err(history_failure)?;
+    if hides_nodes {
+        report.nodes.clear();
+    }
+    Ok(Json(report))
 }
 
 async fn history_page(
@@ -95,7 +101,9 @@ async fn history_page(
 ) -> Result<HistoryList, ApiFailure> {
     wait_until_written(core).await?;
     let history = core.history.clone();
-    let looked = slow_query::run(core, uid, move |_| history::runs(&history.reader()?, &query));
+    let looked = slow_query::run(core, uid, move |_| {
+        history::runs(&history.reader()?, &query, &Viewer::ALL)
+    });
     let list = looked.await?.map_err(history_failure)?;
     Ok(HistoryList { as_of: core.now(), ..list })
 }

@@ -12,6 +12,7 @@ use common::reason::Refusal;
 use common::time::Time;
 use common::wire::api::{FactorView, PriorityList, PriorityQuery, PriorityView};
 use engine::order::multifactor::PriorityBreakdown;
+use query::viewer::Viewer;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -24,13 +25,20 @@ pub async fn list(
     let named = query.job.split(',').filter(|word| !word.is_empty());
     let named = named.map(|text| core.key(text)).collect::<Result<Vec<JobKey>, _>>()?;
     let now = core.now();
-    let jobs = forecast(&core, user.uid, move |core| list_of(core, &named, now)).await??;
+    let viewer = core.viewer(&user);
+    let jobs = forecast(&core, user.uid, move |core| list_of(core, &viewer, &named, now)).await??;
     Ok(Json(PriorityList { jobs, as_of: now }))
 }
 
-fn list_of(core: &Core, named: &[JobKey], now: Time) -> Result<Vec<PriorityView>, Refusal> {
+fn list_of(
+    core: &Core,
+    viewer: &Viewer,
+    named: &[JobKey],
+    now: Time,
+) -> Result<Vec<PriorityView>, Refusal> {
     let state = &core.state.read().clone();
-    if let Some(key) = named.iter().find(|key| state.job(key.job).is_none()) {
+    let seen = |key: &JobKey| state.job(key.job).is_some_and(|record| viewer.sees(record));
+    if let Some(key) = named.iter().find(|key| !seen(key)) {
         return Err(Refusal::UnknownJob { key: *key });
     }
     let snapshot = core.scheduler_cache.with_current(&core.state, now, engine::Snapshot::clone);
@@ -38,7 +46,8 @@ fn list_of(core: &Core, named: &[JobKey], now: Time) -> Result<Vec<PriorityView>
     let wanted = |key: &JobKey| {
         named.is_empty() || named.contains(key) || named.contains(&JobKey::single(key.job))
     };
-    let places: Vec<(u32, JobKey)> = places.into_iter().filter(|(_, key)| wanted(key)).collect();
+    let places: Vec<(u32, JobKey)> =
+        places.into_iter().filter(|(_, key)| wanted(key) && seen(key)).collect();
     let keys: Vec<JobKey> = places.iter().map(|(_, key)| *key).collect();
     let breakdowns: BTreeMap<JobKey, PriorityBreakdown> =
         engine::priority_breakdowns(&snapshot, now, &keys).into_iter().collect();

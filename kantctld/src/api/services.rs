@@ -4,6 +4,7 @@
 use super::audited::Remark;
 use super::error::ApiFailure;
 use super::origin::Origin;
+use super::right_check::check_dependencies;
 use super::slow_query;
 use super::submit::{owner, refuse_what_never_fits};
 use crate::core::Core;
@@ -34,8 +35,10 @@ pub async fn list(
     user: net::User,
 ) -> Result<Json<ServiceList>, ApiFailure> {
     let (shared, waits, as_of) = (core.clone(), core.last_waits(), core.now());
+    let viewer = core.viewer(&user);
     let services = slow_query::run(&core, user.uid, move |state| {
-        state.services().map(|service| view(&shared, state, &waits, service, false)).collect()
+        let seen = state.services().filter(|service| viewer.sees_service_of(service.owner.uid));
+        seen.map(|service| view(&shared, state, &waits, service, false)).collect()
     });
     Ok(Json(ServiceList { services: services.await?, as_of }))
 }
@@ -106,6 +109,9 @@ pub async fn deploy(
     let Json(request) = body?;
     remark.target(&request.name);
     request.check().map_err(Refusal::from)?;
+    for role in &request.spec.roles {
+        check_dependencies(&core, &user, &role.ask)?;
+    }
     disk_guard.check()?;
     if !request.force {
         for role in request.spec.roles.iter().filter(|role| role.replicas.max > 0) {

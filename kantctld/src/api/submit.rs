@@ -4,6 +4,7 @@
 use super::audited::Remark;
 use super::error::ApiFailure;
 use super::origin::Origin;
+use super::right_check::check_dependencies;
 use crate::core::{CommandError, Core};
 use crate::disk_guard::DiskGuard;
 use crate::raft::ProposeError;
@@ -36,6 +37,7 @@ pub async fn submit(
     let environment = join_environment(&request.environment)?;
     let known = core.state.read().request(Uid(user.uid), &request.request_key).is_some();
     if !known {
+        check_dependencies(&core, &user, &request.ask)?;
         disk_guard.check()?;
         refuse_what_never_fits(&core, &request.ask).await?;
     }

@@ -7,6 +7,7 @@ use crate::core::Core;
 use axum::extract::{MatchedPath, Request};
 use axum::http::StatusCode;
 use common::id::Uid;
+use common::route::route;
 use common::token::{self, TokenId};
 use net::{Caller, Refusal};
 
@@ -66,7 +67,7 @@ impl StreamToken {
 fn check_scope(method: &str, path: &str, scopes: &token::Scopes) -> Result<(), Refusal> {
     // axum answers HEAD by the route of GET.
     let method = if method == "HEAD" { "GET" } else { method };
-    let needed = token::route(method, path).and_then(|route| route.scope);
+    let needed = route(method, path).and_then(|route| route.scope);
     match needed {
         Some(scope) if scopes.contains(&scope) => Ok(()),
         Some(scope) => {
@@ -90,7 +91,8 @@ pub fn invalid() -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use common::token::{ROUTES, Scope};
+    use common::route::ROUTES;
+    use common::token::Scope;
 
     #[test]
     fn a_route_needs_its_scope_and_a_closed_one_is_open_to_none() {

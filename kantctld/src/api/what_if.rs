@@ -9,10 +9,11 @@ use axum::extract::{Path, State};
 use common::id::JobKey;
 use common::job::check::check_ask;
 use common::job::{Ask, Phase};
-use common::reason::Refusal;
+use common::reason::{Refusal, WaitReason};
 use common::time::Time;
 use common::wire::api::{ReasonView, StartOutlook, WhatIfRequest, WhatIfView};
 use engine::{Outlook, WaitingJob};
+use query::viewer::Viewer;
 use std::sync::Arc;
 
 /// POST /v1/jobs/{key}/what-if
@@ -23,14 +24,15 @@ pub async fn what_if(
     body: Result<Json<WhatIfRequest>, JsonRejection>,
 ) -> Result<Json<WhatIfView>, ApiFailure> {
     let (Json(request), key) = (body?, core.key(&key)?);
-    let now = core.now();
-    forecast(&core, user.uid, move |core| forecast_changed(core, key, &request, now))
+    let (now, viewer) = (core.now(), core.viewer(&user));
+    forecast(&core, user.uid, move |core| forecast_changed(core, &viewer, key, &request, now))
         .await?
         .map(Json)
 }
 
 fn forecast_changed(
     core: &Core,
+    viewer: &Viewer,
     key: JobKey,
     request: &WhatIfRequest,
     now: Time,
@@ -55,6 +57,7 @@ fn forecast_changed(
         None => engine::what_if(&snapshot, now, with_changes(job, ask, element.released_at)),
     };
     let as_it_is = engine::outlook(&snapshot, now, key).ok_or(Refusal::UnknownJob { key })?;
+    let view = |outlook| view(outlook, |reason| viewer.reason(state, reason));
     Ok(WhatIfView { key, changed: view(changed), compared_with: view(as_it_is), as_of: now })
 }
 
@@ -88,8 +91,9 @@ fn with_changes(job: &WaitingJob, ask: Ask, released_at: Option<Time>) -> Waitin
     }
 }
 
-pub(super) fn view(outlook: Outlook) -> StartOutlook {
-    let reason = outlook.reason.map(|reason| ReasonView {
+/// `shown`: a reason as the user may see it.
+pub(super) fn view(outlook: Outlook, shown: impl Fn(WaitReason) -> WaitReason) -> StartOutlook {
+    let reason = outlook.reason.map(shown).map(|reason| ReasonView {
         code: reason.code().to_owned(),
         sentence: reason.to_string(),
         detail: reason,

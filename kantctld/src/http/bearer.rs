@@ -85,7 +85,7 @@ async fn with_jwt(core: &Core, secret: &str) -> Result<(Program, Scopes), Refusa
         gid,
         token: TokenId::of_hash(&net::secret_hash(secret)).to_string(),
         is_jwt: true,
-        may_operate: scopes.contains(&Scope::Admin),
+        has_roles: scopes.contains(&Scope::Admin),
     };
     Ok((program, scopes))
 }
@@ -103,7 +103,8 @@ fn with_own_token(core: &Core, secret: &str) -> Result<(Program, Scopes), Refusa
         gid: token.gid.0,
         token: TokenId::of_hash(&hash).to_string(),
         is_jwt: false,
-        may_operate: token.scopes.contains(&Scope::Admin),
+        has_roles: token.scopes.contains(&Scope::Admin)
+            && (token.via.is_none() || core.access().vouched_keep_roles()),
     };
     Ok((program, token.scopes.clone()))
 }

@@ -69,6 +69,9 @@ pub struct Element {
     /// Whether an operator holds it, so that only an operator can release it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub held_by_operator: bool,
+    /// Whether a coordinator holds it, so that only a coordinator or an operator can release it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub held_by_coordinator: bool,
     /// When it was last released from a hold. A held job gains no age.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub released_at: Option<Time>,
@@ -195,6 +198,7 @@ impl Element {
             phase: Phase::Pending,
             held,
             held_by_operator: false,
+            held_by_coordinator: false,
             released_at: None,
             attempt: Attempt(0),
             run: None,

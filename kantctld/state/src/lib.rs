@@ -39,6 +39,7 @@ mod kept;
 mod lease;
 pub mod persist;
 pub mod replicas;
+mod rights;
 mod texts;
 
 mod expired;

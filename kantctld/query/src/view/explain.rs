@@ -20,12 +20,42 @@ mod tasks;
 mod waiting;
 
 use super::{Waits, job_view};
+use crate::viewer::Viewer;
 use common::id::JobKey;
 use common::job::Phase;
 use common::time::Time;
-use common::wire::api::Explanation;
+use common::wire::api::{Explanation, JobView, ReasonView};
 use engine::Snapshot;
 use state::State;
+
+/// The state of a job without a word about jobs of others: its reason in general words, and when it
+/// is expected to start.
+fn in_general(
+    (state, viewer): (&State, &Viewer),
+    mut job: JobView,
+    mut lines: Vec<String>,
+    snapshot: &Snapshot,
+    now: Time,
+) -> Explanation {
+    let mut expected_at = None;
+    if job.phase == Phase::Pending {
+        expected_at = waiting::Waiting::new(state, &job, snapshot, now).expected_at();
+        if let Some(reason) = &mut job.reason {
+            let detail = viewer.reason(state, reason.detail.clone());
+            if detail != reason.detail {
+                *reason = ReasonView {
+                    code: detail.code().to_owned(),
+                    sentence: detail.to_string(),
+                    detail,
+                };
+            }
+            lines.push(reason.sentence.clone());
+        }
+    } else {
+        lines.push(format!("it is {}", job.state));
+    }
+    Explanation { job, lines, advice: None, expected_at }
+}
 
 /// Explains the state of a job. For an array it counts the tasks by reason, and explains its first
 /// waiting task, or else its first task. `snapshot` is the cluster as the engine sees it at `now`.
@@ -34,12 +64,13 @@ use state::State;
 #[must_use]
 pub fn explain(
     state: &State,
+    viewer: &Viewer,
     key: JobKey,
     waits: &Waits,
     snapshot: &Snapshot,
     now: Time,
 ) -> Option<Explanation> {
-    let record = state.job(key.job)?;
+    let record = state.job(key.job).filter(|record| viewer.sees(record))?;
     let mut lines = Vec::new();
     let key = if record.elements.contains_key(&key.index) {
         key
@@ -52,6 +83,9 @@ pub fn explain(
         return None;
     };
     let job = job_view(state, key, waits)?;
+    if viewer.hides_jobs() {
+        return Some(in_general((state, viewer), job, lines, snapshot, now));
+    }
     let mut expected_at = None;
     let (more, advice) = match job.phase {
         Phase::Pending => {

@@ -1,6 +1,7 @@
 //! The cluster as a map: nodes by leaf group, with the jobs of each GPU.
 
-use common::id::{JobKey, NodeName};
+use crate::viewer::Viewer;
+use common::id::{JobId, JobKey, NodeName};
 use common::node::Contact;
 use common::topology::Position;
 use common::unit::{Cpus, Gpus};
@@ -11,9 +12,20 @@ use std::collections::BTreeMap;
 
 /// The map. Takes time proportional to the number of nodes and of shares on them.
 #[must_use]
-pub fn cluster_map(state: &State) -> ClusterMap {
-    let jobs = jobs_with_resources(state);
-    let places: BTreeMap<JobKey, u32> = jobs.iter().map(|job| job.key).zip(0..).collect();
+pub fn cluster_map(state: &State, viewer: &Viewer) -> ClusterMap {
+    if viewer.hides_nodes() {
+        return ClusterMap { as_of: state.now(), groups: Vec::new(), jobs: Vec::new() };
+    }
+    let keys = keys_with_resources(state);
+    let (seen, hidden): (Vec<JobKey>, Vec<JobKey>) =
+        keys.into_iter().partition(|key| viewer.sees_key(state, *key));
+    let mut jobs: Vec<MapJob> = seen.iter().filter_map(|key| map_job(state, *key)).collect();
+    let mut places: BTreeMap<JobKey, u32> = jobs.iter().map(|job| job.key).zip(0..).collect();
+    if !hidden.is_empty() {
+        let place = u32::try_from(jobs.len()).unwrap_or(u32::MAX);
+        places.extend(hidden.into_iter().map(|key| (key, place)));
+        jobs.push(hidden_jobs());
+    }
     let topology = state.settings().map(|settings| &settings.topology.0);
     let unknown = Position::default();
     let mut groups: BTreeMap<_, MapGroup> = BTreeMap::new();
@@ -28,17 +40,24 @@ pub fn cluster_map(state: &State) -> ClusterMap {
     ClusterMap { as_of: state.now(), groups: groups.into_values().collect(), jobs }
 }
 
-fn jobs_with_resources(state: &State) -> Vec<MapJob> {
+fn keys_with_resources(state: &State) -> Vec<JobKey> {
     let holders = state.ledger().nodes().flat_map(|(_, holdings)| holdings.holders());
     let mut keys: Vec<JobKey> = holders.map(|(id, _)| id.key).collect();
     keys.sort_unstable();
     keys.dedup();
-    let job = |key: JobKey| {
-        let spec = &state.job(key.job)?.spec;
-        let (name, user) = (spec.ask.name.clone(), spec.owner.name.clone());
-        Some(MapJob { key, name, user, queue: spec.ask.queue.clone() })
-    };
-    keys.into_iter().filter_map(job).collect()
+    keys
+}
+
+fn map_job(state: &State, key: JobKey) -> Option<MapJob> {
+    let spec = &state.job(key.job)?.spec;
+    let (name, user) = (spec.ask.name.clone(), spec.owner.name.clone());
+    Some(MapJob { key, name, user, queue: spec.ask.queue.clone() })
+}
+
+/// All hidden jobs as one: a number of its own for each would tell them apart.
+fn hidden_jobs() -> MapJob {
+    let (name, user) = ("private".to_owned(), "others".to_owned());
+    MapJob { key: JobKey::single(JobId(0)), name, user, queue: None }
 }
 
 fn map_node(

@@ -3,6 +3,7 @@
 
 use super::Wait;
 use crate::timeline;
+use crate::viewer::Viewer;
 use common::id::{ArrayIndex, JobKey, Uid};
 use common::job::{Outcome, Phase};
 use common::reason::WaitReason;
@@ -65,7 +66,7 @@ pub(super) fn open_dependencies(
 /// The reason why it waits. Holds and dependencies are read from the state; everything else comes
 /// from the last round.
 pub(super) fn reason(
-    state: &State,
+    (state, viewer): (&State, &Viewer),
     record: &Record,
     (key, element): (JobKey, &Element),
     waiting: Option<&Wait>,
@@ -81,14 +82,20 @@ pub(super) fn reason(
         // the round.
         WaitReason::Held if !element.held => WaitReason::NotConsidered,
         WaitReason::Dependency { open, .. } if open.is_empty() => WaitReason::NotConsidered,
-        reason => reason,
+        reason => viewer.reason(state, reason),
     };
-    let (code, sentence) = match element.held_by_operator {
-        true => ("JobHeldAdmin", "held by an operator; only an operator can release it".to_owned()),
-        false if element.held => {
+    let (code, sentence) = match element {
+        Element { held_by_operator: true, .. } => {
+            ("JobHeldAdmin", "held by an operator; only an operator can release it".to_owned())
+        }
+        Element { held_by_coordinator: true, .. } => (
+            "JobHeldAdmin",
+            "held by a coordinator; only coordinators and operators can release it".to_owned(),
+        ),
+        Element { held: true, .. } => {
             (reason.code(), format!("held: release it with `kantctl release {key}`"))
         }
-        false => (reason.code(), reason.to_string()),
+        _ => (reason.code(), reason.to_string()),
     };
     ReasonView { code: code.to_owned(), sentence, detail: reason }
 }

@@ -1,6 +1,6 @@
 //! `UpdateJob`: changes the request of a waiting job, by the rules by which jobs are accepted
-//! (Slurm: `scontrol update job`). For its owner or an operator. The job keeps its id and its
-//! place. Of a job that has started, name, comment, mail options and time limit can be changed;
+//! (Slurm: `scontrol update job`). For its owner, a coordinator or an operator. The job keeps its id
+//! and its place. Of a job that has started, name, comment, mail options and time limit can be changed;
 //! only operators raise the time limit.
 //!
 //! All tasks of an array share one request, which can be changed while no task has started. The
@@ -22,8 +22,11 @@ use common::job::attributes::TimeLimit;
 use common::job::check::check_ask;
 use common::job::{Ask, Attribute, Patch, Phase};
 use common::reason::{BadRequest, Refusal};
+use common::right::{JobAction, Right};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
+const RIGHT: Right = JobAction::Update.right();
 
 pub(super) fn apply(
     state: &mut State,
@@ -33,9 +36,9 @@ pub(super) fn apply(
     patch: &Patch,
 ) -> Result<(), Refusal> {
     // Existence and ownership of the job are checked first.
-    target::of_one(state, actor, target)?;
+    target::of_one(state, actor, RIGHT, target)?;
     let target = Target { key: state.meant(target.key) };
-    let ask = updated(state, target.key, patch, actor.operator)?;
+    let ask = updated(state, target.key, patch, actor)?;
     if patch.has(Attribute::JobName) {
         dependency::check_circle(state, target.key.job, &ask)?;
     }
@@ -121,12 +124,43 @@ fn standing(state: &State, job: JobId, ask: &Ask) -> Result<Vec<TermState>, Refu
 ///
 /// # Errors
 /// The reason why the job cannot be changed, or why the new request is not admitted.
-pub fn updated(state: &State, key: JobKey, patch: &Patch, operator: bool) -> Result<Ask, Refusal> {
+pub fn updated(state: &State, key: JobKey, patch: &Patch, actor: &Actor) -> Result<Ask, Refusal> {
     let record = state.job(key.job).ok_or(Refusal::UnknownJob { key })?;
-    let ask = &record.spec.ask;
     if key.index.is_some() {
         return Err(BadRequest::OneTask { job: key.job }.into());
     }
+    let ask = changed(state, record, patch, actor.operator)?;
+    if !actor.operator && record.spec.owner.uid != actor.uid {
+        check_coordinator(state, record, patch, &ask, actor)?;
+    }
+    Ok(ask)
+}
+
+/// A coordinator decides how the job is scheduled: neither who gets mail about it, nor anything that
+/// would take it out of the coordinator's own queues and accounts.
+fn check_coordinator(
+    state: &State,
+    record: &Record,
+    patch: &Patch,
+    changed: &Ask,
+    actor: &Actor,
+) -> Result<(), Refusal> {
+    if patch.has(Attribute::MailType) || patch.has(Attribute::MailUser) {
+        let owner = record.spec.owner.name.clone();
+        return Err(Refusal::NotYours { job: record.id, owner, right: Right::Own });
+    }
+    let others = followers(state, record.id, patch);
+    others.map(|key| target::check_right(state, actor, RIGHT, key)).collect::<Result<(), _>>()?;
+    match state.coordinates(&actor.roles, changed) {
+        true => Ok(()),
+        false => Err(Refusal::NotCoordinated { job: record.id }),
+    }
+}
+
+/// The same, by the rules for owners and operators.
+fn changed(state: &State, record: &Record, patch: &Patch, operator: bool) -> Result<Ask, Refusal> {
+    let ask = &record.spec.ask;
+    let key = record.key(None);
     if patch.has(Attribute::ArrayLimit) && ask.array.is_none() {
         return Err(BadRequest::NoArray { job: key.job }.into());
     }

@@ -287,8 +287,14 @@ fn the_explanation_names_which_jobs_it_waits_for_and_how_far_they_are() {
     );
     assert!(matches!(reason.detail, WaitReason::Dependency { more: 0, any: false, .. }));
     let snapshot = state::snapshot::snapshot(&house.state);
-    let explanation =
-        query::view::explain(&house.state, key, &Default::default(), &snapshot, house.now);
+    let explanation = query::view::explain(
+        &house.state,
+        &query::viewer::Viewer::ALL,
+        key,
+        &Default::default(),
+        &snapshot,
+        house.now,
+    );
     let explanation = explanation.unwrap();
     assert!(explanation.advice.as_ref().unwrap().contains("--dependency=none"), "{explanation:?}");
     assert!(

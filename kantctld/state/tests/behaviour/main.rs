@@ -24,6 +24,7 @@ mod measured_ends;
 mod nodes;
 mod queue_tree;
 mod resizing;
+mod rights;
 mod rounds;
 mod services;
 mod sets;

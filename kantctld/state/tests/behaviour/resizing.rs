@@ -160,7 +160,7 @@ fn a_job_that_gives_nodes_up_can_be_cancelled_and_requeued() {
 fn only_owners_and_operators_may_and_only_what_runs_and_not_below_the_least() {
     let mut house = House::new();
     let id = gang(&mut house, Launch::PerNode, Some(2));
-    let other = Actor { uid: common::id::Uid(4242), operator: false };
+    let other = Actor::user(common::id::Uid(4242));
     assert!(house.refused(resize(other, id.key, ONE_NODE)).to_string().contains("belongs to"));
     let refusal = house.refused(resize(OPERATOR, id.key, ONE_NODE)).to_string();
     assert_eq!(refusal, "job 1 would keep 1 task, and requested at least 2");

@@ -57,6 +57,9 @@ fn held(waiting: &Waiting<'_>) -> String {
     if element.is_some_and(|element| element.held_by_operator) {
         return "an operator holds it".to_owned();
     }
+    if element.is_some_and(|element| element.held_by_coordinator) {
+        return "a coordinator holds it".to_owned();
+    }
     let last = element.into_iter().flat_map(|element| element.timeline.iter().rev());
     let by = last.into_iter().find_map(|line| match &line.what {
         TimelineEvent::Held(by) => Some(Some(*by)),

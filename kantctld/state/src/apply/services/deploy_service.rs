@@ -29,7 +29,7 @@ pub(super) fn apply(
     check_spec(spec)?;
     let known = state.services.get(name);
     if let Some(known) = known {
-        may_change(known, &Actor { uid: owner.uid, operator: *operator })?;
+        may_change(known, &Actor { operator: *operator, ..Actor::user(owner.uid) })?;
         if known.is_stopping {
             return Err(ServiceRefusal::Stopping { name: name.clone() }.into());
         }

@@ -1,0 +1,42 @@
+//! Nodes as users see them.
+
+use crate::viewer::Viewer;
+use common::id::NodeName;
+use common::unit::{Bytes, Cpus, Gpus};
+use common::wire::api::{NodeList, NodeView};
+use state::State;
+
+/// A node; `None` if there is none of that name, or nodes are hidden.
+#[must_use]
+pub fn node_view(state: &State, viewer: &Viewer, name: &NodeName) -> Option<NodeView> {
+    if viewer.hides_nodes() {
+        return None;
+    }
+    let holders = state.ledger().holders(name).map(|id| id.key);
+    let (node, held) = (state.node(name)?, state.ledger().on(name));
+    let cpus_used = Cpus(held.map_or(0, |held| held.cpus().len()));
+    let gpus_used = Gpus(held.map_or(0, |held| held.gpus().len().try_into().unwrap_or(u32::MAX)));
+    Some(NodeView {
+        name: name.clone(),
+        status: node.status(cpus_used, gpus_used),
+        contact: node.contact,
+        drain: node.drain.clone(),
+        inventory: node.inventory.as_ref().clone(),
+        cpus_used,
+        memory_used: held.map_or(Bytes::ZERO, |held| held.memory()),
+        gpus_used,
+        jobs: holders.filter(|key| viewer.sees_key(state, *key)).collect(),
+        address: node.address.clone(),
+        version: node.version.clone(),
+        findings: node.findings.clone(),
+        resumed: node.resumed.clone(),
+        revoked_at: state.enrolment(name).and_then(|one| Some(one.revoked?.at)),
+    })
+}
+
+/// All nodes, by name.
+#[must_use]
+pub fn node_list(state: &State, viewer: &Viewer) -> NodeList {
+    let nodes = state.nodes().filter_map(|(name, _)| node_view(state, viewer, name)).collect();
+    NodeList { nodes, as_of: state.now() }
+}
