@@ -1,6 +1,6 @@
 //! The routes of the API: the scope that a token needs, and the right that the user needs. The API
-//! checks requests by this table, and reference pages are generated from it. A route that is missing
-//! here is closed to all; one without a scope is closed to tokens.
+//! checks requests by this table, and reference pages are generated from it. A route that is
+//! missing here is closed to all; one without a scope is closed to tokens.
 
 use crate::right::{JobAction, Right};
 use crate::token::Scope;

@@ -1,5 +1,5 @@
-//! Tokens for programs that use the HTTP listener, and their scopes. The scope that a route needs is
-//! in [`crate::route`].
+//! Tokens for programs that use the HTTP listener, and their scopes. The scope that a route needs
+//! is in [`crate::route`].
 
 mod scope;
 

@@ -122,7 +122,7 @@ impl Access {
         Actor { uid, operator: is_theirs(&self.operators), roles }
     }
 
-    /// Whether users for whom a node vouches keep their roles.
+    /// Whether users keep their roles in requests that a node forwards.
     #[must_use]
     pub fn vouched_keep_roles(&self) -> bool {
         self.vouched_for == VouchedFor::Operators

@@ -175,8 +175,7 @@ pub enum WaitReason {
 }
 
 impl WaitReason {
-    /// The reason for a reader from whom jobs are hidden: it names none of them, and tells nothing
-    /// about them.
+    /// The reason without hidden jobs: it neither names them nor says how far they are.
     #[must_use]
     pub fn without_jobs(self, is_hidden: impl Fn(JobKey) -> bool) -> Self {
         let without = |terms: Vec<Awaited>| -> Vec<Awaited> {

@@ -20,7 +20,7 @@ pub fn other_job(event: &Event) -> Option<JobKey> {
     timeline::other_job(&event.timeline_event()?)
 }
 
-/// The line of an event for a reader from whom the other job that it names is hidden.
+/// The line of an event without the other job that it names, which is hidden.
 #[must_use]
 pub fn line_without_job(event: &Event) -> String {
     match (event.key(), event.timeline_event()) {

@@ -14,7 +14,7 @@ pub fn line(event: &TimelineEvent) -> String {
     Line(event).to_string()
 }
 
-/// The same for a reader from whom the other job that the event names is hidden.
+/// The same without the other job that the event names, which is hidden.
 #[must_use]
 pub fn line_without_job(event: &TimelineEvent) -> String {
     let text = line(event);

@@ -164,9 +164,9 @@ pub(crate) fn view_apart(
     }
 }
 
-/// The jobs of the viewer that match a query: running ones first, then waiting ones in order, then finished ones,
-/// the latest first. Bulky fields that no list shows are left out, since a hundred thousand tasks
-/// would each repeat them.
+/// The jobs of the viewer that match a query: running ones first, then waiting ones in order, then
+/// finished ones, the latest first. Bulky fields that no list shows are left out, since a hundred
+/// thousand tasks would each repeat them.
 #[must_use]
 pub fn job_list(state: &State, viewer: &Viewer, query: &JobQuery, waits: &Waits) -> JobList {
     let view = |one: Listed<'_>| {

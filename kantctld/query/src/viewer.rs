@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Viewer(Option<Limits>);
 
-/// A user from whom something is hidden, with what they see nevertheless.
+/// A user, what is hidden, and what the user sees nevertheless.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     pub uid: Uid,

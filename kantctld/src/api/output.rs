@@ -1,5 +1,5 @@
-//! A job's script and output, for its owner and those who may see what is not theirs. Output is read on the job's node as the
-//! owner, and passed through.
+//! A job's script and output, for its owner and those who may see what is not theirs. Output is
+//! read on the job's node as the owner, and passed through.
 
 use super::error::ApiFailure;
 use super::right_check::check_action;

@@ -1,6 +1,6 @@
 //! The check of the right that a request needs, by the table of routes. Made where a request is
-//! answered, because only the leader's state is up to date. `apply` repeats it for commands on jobs,
-//! with the job as it is then; it alone decides about services and tokens.
+//! answered, because only the leader's state is up to date. `apply` repeats it for commands on
+//! jobs, with the job as it is then; it alone decides about services and tokens.
 
 use super::error::ApiFailure;
 use crate::core::Core;
@@ -151,8 +151,8 @@ fn check_job_now(core: &Core, actor: &Actor, named: JobKey, right: Right) -> Res
     Err(Refusal::NotYours { job: key.job, owner, right })
 }
 
-/// Refuses a request that depends on jobs that its user does not see, as if they did not exist. With
-/// private jobs this includes jobs that were forgotten: another answer would tell them apart.
+/// Refuses a request that depends on jobs that its user does not see, as if they did not exist.
+/// With private jobs this includes jobs that were forgotten: another answer would tell them apart.
 ///
 /// # Errors
 /// [`Refusal::UnknownJob`].
@@ -186,6 +186,6 @@ fn check_service(core: &Core, actor: &Actor, named: &str) -> Result<(), Refusal>
 
 /// A route without a row is a mistake in this program, and closed.
 fn no_row() -> net::Refusal {
-    let message = "this request is open to nobody: its route is not in the table of rights";
+    let message = "this request is open to no user: its route is not in the table of rights";
     net::Refusal::new(StatusCode::FORBIDDEN, "no_right", message)
 }

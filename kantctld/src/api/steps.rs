@@ -1,6 +1,6 @@
 //! Steps of running jobs. The first node of a job keeps the list of its steps and answers. Steps
-//! are visible to all who can see the job; only the owner opens and closes them. Who may signal them
-//! and read their output is as for the job. Steps are not part of the replicated state.
+//! are visible to all who can see the job; only the owner opens and closes them. Who may signal
+//! them and read their output is as for the job. Steps are not part of the replicated state.
 
 use super::audited::Remark;
 use super::error::ApiFailure;

@@ -1,4 +1,4 @@
-//! Whom an event concerns: readers from whom jobs or nodes are hidden do not get all events.
+//! What an event is about: a reader without a right to see all jobs or nodes gets only some events.
 
 use common::id::{AccountName, JobId, QueueName, Uid};
 use query::viewer::Viewer;

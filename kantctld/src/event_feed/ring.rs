@@ -30,7 +30,7 @@ pub struct Entry {
     pub job: Option<JobKey>,
     pub subject: Subject,
     pub line: Box<[u8]>,
-    /// The line for readers from whom jobs are hidden, if it names another job.
+    /// The line without the other job that it names, for readers who do not see all jobs.
     pub general: Option<Box<[u8]>>,
 }
 

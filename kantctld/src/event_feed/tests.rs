@@ -156,7 +156,7 @@ fn bob(hidden: &[Private]) -> Viewer {
 }
 
 #[tokio::test]
-async fn a_reader_from_whom_jobs_are_hidden_gets_events_of_own_jobs_and_of_the_cluster() {
+async fn a_reader_who_does_not_see_all_jobs_gets_events_of_own_jobs_and_of_the_cluster() {
     let ring = Arc::new(Ring::default());
     let limited = Wanted { viewer: bob(&[Private::Jobs]), ..Wanted::default() };
     let mut limited = open(&ring, limited);

@@ -105,7 +105,7 @@ fn a_coordinator_manages_the_jobs_of_their_queues_and_account_alone() -> anyhow:
     let at_node = coordinator.on(&cluster.node_socket("n1"));
     let in_lab = held(&owner, &["--queue=lab"])?;
     at_node.refused(&["cancel", &in_lab], refusal)?;
-    // Nobody submits for another, and only operators drain.
+    // Only operators drain.
     coordinator.refused(&["drain", "n1", "--reason", "x"], "not an operator")?;
     coordinator.refused(&["audit"], "neither an operator nor a viewer nor support")?;
 

@@ -51,8 +51,8 @@ impl Refusal {
         Some(match self {
             Self::UnknownJob { .. } => "see `kantctl queue --all`",
             Self::OperatorsOnly { .. } => {
-                "`operators` in [roles] in kantctld.toml lists them; a token needs the scope admin, \
-                 and on a node no user is one"
+                "`operators` in [roles] in kantctld.toml lists them; a token needs the scope admin; \
+                 on a node no user is one"
             }
             Self::ViewersOnly { .. } => {
                 "[roles] in kantctld.toml lists them; a token needs the scope admin, and on a node \

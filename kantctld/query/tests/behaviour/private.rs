@@ -1,4 +1,4 @@
-//! What views show a user from whom jobs, use or nodes of others are hidden.
+//! What views show a user if jobs, use or nodes of others are hidden.
 
 use crate::house::{House, OPERATOR, name, queue, running, settings, share};
 use common::config::Private;
@@ -66,7 +66,7 @@ fn a_user_sees_their_own_jobs_and_those_of_a_queue_that_they_coordinate() {
     assert_eq!(listed(&house, &bob, &of_user), []);
     let limited = JobQuery { limit: Some(1), ..JobQuery::default() };
     let list = view::job_list(&house.state, &bob, &limited, &Waits::new());
-    assert_eq!(list.total, Some(1), "the number of the jobs that there are is not told");
+    assert_eq!(list.total, Some(1), "the number of the jobs that there are is not shown");
     let detail = |viewer: &Viewer, key| view::job_detail(&house.state, viewer, key, &Waits::new());
     assert!(detail(&bob, of_ada).is_none() && detail(&bob, of_bob).is_some());
     let coordinator = Viewer::limited(Limits {
@@ -79,7 +79,7 @@ fn a_user_sees_their_own_jobs_and_those_of_a_queue_that_they_coordinate() {
 }
 
 #[test]
-fn why_a_job_waits_is_told_without_jobs_of_others() {
+fn why_a_job_waits_is_shown_without_jobs_of_others() {
     let mut house = house();
     let of_ada = submit(&mut house, ADA, "ada", Ask::default());
     let of_bob = submit(&mut house, BOB, "bob", Ask::default());
@@ -109,7 +109,7 @@ fn why_a_job_waits_is_told_without_jobs_of_others() {
 }
 
 #[test]
-fn the_state_of_a_dependency_on_a_hidden_job_is_not_told() {
+fn the_state_of_a_dependency_on_a_hidden_job_is_hidden() {
     let mut house = house();
     let of_ada = submit(&mut house, ADA, "ada", Ask::default());
     let dependency = format!("afterok:{of_ada}").parse().ok();
@@ -119,8 +119,8 @@ fn the_state_of_a_dependency_on_a_hidden_job_is_not_told() {
         list.jobs[0].reason.clone().unwrap().sentence
     };
     assert!(sentence(&Viewer::ALL).contains("PENDING"), "{}", sentence(&Viewer::ALL));
-    let told = sentence(&viewer(BOB, &[Private::Jobs]));
-    assert!(told.contains("job 1 must succeed") && !told.contains("PENDING"), "{told}");
+    let text = sentence(&viewer(BOB, &[Private::Jobs]));
+    assert!(text.contains("job 1 must succeed") && !text.contains("PENDING"), "{text}");
 }
 
 #[test]
@@ -141,13 +141,13 @@ fn a_preempted_job_does_not_tell_by_which_hidden_one() {
         starts: Vec::new(),
         grows: Vec::new(),
     });
-    let told = |viewer: &Viewer| {
+    let text = |viewer: &Viewer| {
         let list = view::job_detail(&house.state, viewer, of_bob, &Waits::new()).unwrap();
         list.jobs[0].timeline.iter().map(|line| line.text.clone()).collect::<Vec<_>>().join("\n")
     };
-    assert!(told(&Viewer::ALL).contains("preempted by job 2"), "{}", told(&Viewer::ALL));
-    let told = told(&viewer(BOB, &[Private::Jobs]));
-    assert!(told.contains("preempted by another job") && !told.contains("job 2"), "{told}");
+    assert!(text(&Viewer::ALL).contains("preempted by job 2"), "{}", text(&Viewer::ALL));
+    let text = text(&viewer(BOB, &[Private::Jobs]));
+    assert!(text.contains("preempted by another job") && !text.contains("job 2"), "{text}");
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn nodes_show_no_hidden_jobs_or_are_hidden_themselves() {
     house.start(of_bob, vec![share("g1", 2, 2, &[1])]);
     let bob = viewer(BOB, &[Private::Jobs]);
     let node = view::node_view(&house.state, &bob, &name("g1")).unwrap();
-    assert_eq!((node.jobs, node.gpus_used.0), (vec![of_bob], 2), "what is used is told");
+    assert_eq!((node.jobs, node.gpus_used.0), (vec![of_bob], 2), "what is used is shown");
     let map = view::cluster_map(&house.state, &bob);
     let keys: Vec<JobKey> = map.jobs.iter().map(|job| job.key).collect();
     assert_eq!(keys, [of_bob, JobKey::single(JobId(0))], "one for all that are hidden");
@@ -174,7 +174,7 @@ fn nodes_show_no_hidden_jobs_or_are_hidden_themselves() {
 }
 
 #[test]
-fn who_made_a_change_is_told_by_number_only() {
+fn who_made_a_change_is_shown_by_number_only() {
     let mut house = house();
     let of_bob = submit(&mut house, BOB, "bob", Ask::default());
     house.apply(Command::CancelJob { actor: OPERATOR, target: Target { key: of_bob } });

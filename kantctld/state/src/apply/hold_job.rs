@@ -1,7 +1,7 @@
 //! `HoldJob`: keeps a waiting job from starting until it is released. For its owner, a coordinator
-//! or an operator. If an operator holds another user's job, only an operator can release it, even if
-//! its owner held it first (Slurm: JobHeldAdmin and JobHeldUser); likewise a coordinator, whose hold
-//! operators can release, too. A job that has started cannot be held.
+//! or an operator. If an operator holds another user's job, only an operator can release it, even
+//! if its owner held it first (Slurm: JobHeldAdmin and JobHeldUser); likewise a coordinator, whose
+//! hold operators can release, too. A job that has started cannot be held.
 
 use super::target::{self, Did};
 use crate::command::Actor;

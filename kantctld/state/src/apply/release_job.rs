@@ -1,5 +1,6 @@
 //! `ReleaseJob`: releases a held job. For its owner, unless a coordinator or an operator holds it,
-//! for coordinators, unless an operator holds it, and for operators. The job starts in a later round.
+//! for coordinators, unless an operator holds it, and for operators. The job starts in a later
+//! round.
 
 use super::target::{self, Did};
 use crate::command::Actor;

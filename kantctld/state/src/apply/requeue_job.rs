@@ -1,6 +1,6 @@
-//! `RequeueJob`, for the owner of a job, coordinators, support and operators. A finished job waits again at once, if the
-//! current rules still admit it. A running job is stopped first: it gets no new attempt while a
-//! node still has the old one.
+//! `RequeueJob`, for the owner of a job, coordinators, support and operators. A finished job waits
+//! again at once, if the current rules still admit it. A running job is stopped first: it gets no
+//! new attempt while a node still has the old one.
 
 use super::admission::{self, Applicant};
 use super::target::{self, Did};

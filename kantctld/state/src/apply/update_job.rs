@@ -1,7 +1,7 @@
 //! `UpdateJob`: changes the request of a waiting job, by the rules by which jobs are accepted
-//! (Slurm: `scontrol update job`). For its owner, a coordinator or an operator. The job keeps its id
-//! and its place. Of a job that has started, name, comment, mail options and time limit can be changed;
-//! only operators raise the time limit.
+//! (Slurm: `scontrol update job`). For its owner, a coordinator or an operator. The job keeps its
+//! id and its place. Of a job that has started, name, comment, mail options and time limit can be
+//! changed; only operators raise the time limit.
 //!
 //! All tasks of an array share one request, which can be changed while no task has started. The
 //! array's limit of running tasks, and what can be changed of running jobs, can be changed at any
@@ -136,8 +136,8 @@ pub fn updated(state: &State, key: JobKey, patch: &Patch, actor: &Actor) -> Resu
     Ok(ask)
 }
 
-/// A coordinator decides how the job is scheduled: neither who gets mail about it, nor anything that
-/// would take it out of the coordinator's own queues and accounts.
+/// A coordinator decides how the job is scheduled: neither who gets mail about it, nor anything
+/// that would take it out of the coordinator's own queues and accounts.
 fn check_coordinator(
     state: &State,
     record: &Record,
