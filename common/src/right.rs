@@ -25,14 +25,8 @@ pub enum Role {
 }
 
 impl Role {
-    pub const ALL: [Self; 6] = [
-        Self::User,
-        Self::Owner,
-        Self::Coordinator,
-        Self::Support,
-        Self::Viewer,
-        Self::Operator,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::User, Self::Owner, Self::Coordinator, Self::Support, Self::Viewer, Self::Operator];
 
     /// The name, as the head of a column.
     #[must_use]
@@ -97,10 +91,9 @@ impl Right {
                 matches!(role, Role::Owner | Role::Support | Role::Viewer | Role::Operator)
             }
             Self::Manage => matches!(role, Role::Owner | Role::Coordinator | Role::Operator),
-            Self::Requeue => matches!(
-                role,
-                Role::Owner | Role::Coordinator | Role::Support | Role::Operator
-            ),
+            Self::Requeue => {
+                matches!(role, Role::Owner | Role::Coordinator | Role::Support | Role::Operator)
+            }
             Self::Own => matches!(role, Role::Owner | Role::Operator),
             Self::ActAsOwner => matches!(role, Role::Owner),
             Self::Oversee => matches!(role, Role::Support | Role::Viewer | Role::Operator),

@@ -94,7 +94,7 @@ fn a_coordinator_manages_the_jobs_of_their_queues_and_account_alone() -> anyhow:
     coordinator.refused(&["cancel", &in_main], refusal)?;
     audited(&cluster, "jobs/cancel", COORDINATOR.uid, "not_yours")?;
     coordinator.ok(&["update", &in_team, "--time=5"])?;
-    coordinator.refused(&["update", &in_team, "--queue=main"], "no queue and no account")?;
+    coordinator.refused(&["update", &in_team, "--queue=main"], "that you do not coordinate")?;
     coordinator.ok(&["hold", &in_team])?;
     owner.refused(&["release", &in_team], "a coordinator holds job")?;
     coordinator.ok(&["cancel", &in_team, &in_account])?;
@@ -132,7 +132,8 @@ fn support_requeues_and_a_viewer_reads_everything_and_changes_nothing() -> anyho
     }
     let other = cluster.kantctl(Person { uid: 23_002 })?;
     other.refused(&["logs", &id], "only they, support, viewers and operators")?;
-    viewer.refused(&["requeue", &id], "only they, coordinators of its queue or account, support")?;
+    viewer
+        .refused(&["requeue", &id], "only they, coordinators of its queue or account, support")?;
     audited(&cluster, "jobs/requeue", VIEWER.uid, "not_yours")?;
     audited(&cluster, "jobs/cancel", SUPPORT.uid, "not_yours")?;
     support.ok(&["requeue", &id])?;
@@ -145,7 +146,8 @@ fn support_requeues_and_a_viewer_reads_everything_and_changes_nothing() -> anyho
 
     // A group takes its role away from its members.
     change(&cluster, |config| config.roles.support.clear())?;
-    support.refused(&["requeue", &id], "only they, coordinators of its queue or account, support")?;
+    support
+        .refused(&["requeue", &id], "only they, coordinators of its queue or account, support")?;
     support.refused(&["audit"], "neither an operator nor a viewer nor support")?;
     Ok(())
 }

@@ -228,7 +228,10 @@ fn a_set_is_managed_only_by_who_coordinates_all_its_components() {
     let target = Target { key: "1".parse().unwrap() };
     let actor = coordinator_of_queue("lab");
     let begin = Patch::default().with(Attribute::Begin, common::time::Time(9_000_000));
-    assert_eq!(house.refused(update(actor.clone(), "1+0".parse().unwrap(), begin)).code(), "not_yours");
+    assert_eq!(
+        house.refused(update(actor.clone(), "1+0".parse().unwrap(), begin)).code(),
+        "not_yours"
+    );
     assert_eq!(house.refused(Command::CancelJob { actor, target }).code(), "not_yours");
     let queues = [name("lab"), name("ops")].into();
     let actor = Actor { roles: Roles { queues, ..Roles::NONE }, ..Actor::user(BOSS) };
