@@ -126,7 +126,7 @@ impl Core {
         let Trust { access, keys } = trust;
         let access = Arc::new(RwLock::new(Arc::new(access)));
         let trusted = access.clone();
-        let is_trusted = Arc::new(move |uid| trusted.read().is_operator(Uid(uid)));
+        let is_trusted = Arc::new(move |uid| trusted.read().was_operator(Uid(uid)));
         Arc::new(Self {
             state,
             standing: peers.log.status(),
@@ -265,7 +265,10 @@ impl Core {
     /// The user of a request, with their roles.
     pub fn actor(&self, user: &User) -> Actor {
         let uid = Uid(user.uid);
-        if user.has_roles { self.access().actor(uid) } else { Actor::user(uid) }
+        match user.has_roles {
+            true => self.access().actor(uid, user.groups.as_ref()),
+            false => Actor::user(uid),
+        }
     }
 
     /// The access rules.

@@ -15,21 +15,20 @@ struct Action {
     action: JobAction,
 }
 
-const CANCEL: Action = Action { verb: "cancel", label: "Cancel", effect: "The job ends.", action: JobAction::Cancel };
-const HOLD: Action =
-    Action {
-        verb: "hold",
-        label: "Hold",
-        effect: "The job does not start until it is released.",
-        action: JobAction::Hold,
-    };
-const RELEASE: Action =
-    Action {
-        verb: "release",
-        label: "Release",
-        effect: "The job may start again.",
-        action: JobAction::Release,
-    };
+const CANCEL: Action =
+    Action { verb: "cancel", label: "Cancel", effect: "The job ends.", action: JobAction::Cancel };
+const HOLD: Action = Action {
+    verb: "hold",
+    label: "Hold",
+    effect: "The job does not start until it is released.",
+    action: JobAction::Hold,
+};
+const RELEASE: Action = Action {
+    verb: "release",
+    label: "Release",
+    effect: "The job may start again.",
+    action: JobAction::Release,
+};
 const REQUEUE: Action = Action {
     verb: "requeue",
     label: "Requeue",

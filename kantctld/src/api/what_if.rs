@@ -23,8 +23,15 @@ pub async fn what_if(
     body: Result<Json<WhatIfRequest>, JsonRejection>,
 ) -> Result<Json<WhatIfView>, ApiFailure> {
     let (Json(request), key) = (body?, core.key(&key)?);
+    request.patch.check().map_err(Refusal::from)?;
     let now = core.now();
-    forecast(&core, user.uid, move |core| forecast_changed(core, key, &request, now))
+    let owner = {
+        let state = core.state.read();
+        state.job(state.meant(key).job).map(|record| record.spec.owner.uid)
+    };
+    let (owner, access) = (owner.ok_or(Refusal::UnknownJob { key })?, core.access());
+    let operator = access.actor(owner, access.groups(owner).await.as_ref()).operator;
+    forecast(&core, user.uid, move |core| forecast_changed(core, key, &request, operator, now))
         .await?
         .map(Json)
 }
@@ -33,6 +40,7 @@ fn forecast_changed(
     core: &Core,
     key: JobKey,
     request: &WhatIfRequest,
+    operator: bool,
     now: Time,
 ) -> Result<WhatIfView, ApiFailure> {
     let state = &core.state.read().clone();
@@ -40,7 +48,6 @@ fn forecast_changed(
     let (record, element) = state.element(key).ok_or(Refusal::UnknownJob { key })?;
     let ask = request.patch.over(&record.spec.ask);
     check_ask(&ask)?;
-    let operator = core.access().is_operator(record.spec.owner.uid);
     state::may_wait(state, record, operator, &ask)?;
     // A copy: rounds continue meanwhile.
     let snapshot = core.scheduler_cache.with_current(&core.state, now, engine::Snapshot::clone);

@@ -26,7 +26,9 @@ pub(super) fn held(waiting: &Waiting<'_>) -> String {
     match waiting.is_held_by_operator() {
         true => format!("ask an operator to release it (`kantctl release {key}`)"),
         false if by_coordinator => {
-            format!("ask a coordinator of its queue or account to release it (`kantctl release {key}`)")
+            format!(
+                "ask a coordinator of its queue or account to release it (`kantctl release {key}`)"
+            )
         }
         false if failed => {
             format!("ask an operator to mend that; then `kantctl release {key}` tries it again")
