@@ -3,6 +3,7 @@
 //! state.
 
 mod group_cache;
+mod vouching;
 
 use crate::accepted_jwts::AcceptedJwts;
 use crate::members::{Members, RolesError};
@@ -13,7 +14,7 @@ use common::id::{AccountName, Gid, NodeName, QueueName, Uid};
 use common::job::Owner;
 use common::right::Roles;
 use group_cache::GroupCache;
-use net::{OwnerRules, Refusal, UserRecord};
+use net::{OwnerRules, Refusal, UserGroups, UserRecord};
 use state::Actor;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -43,21 +44,48 @@ impl Access {
     /// Reads the configuration. Root and this process's user are operators in any case. May block.
     ///
     /// # Errors
-    /// [`SettingsError::Roles`], [`SettingsError::SubmitHosts`].
+    /// [`SettingsError::Roles`] for a name that this host does not know,
+    /// [`SettingsError::SubmitHosts`].
     pub fn configured(config: &ControllerConfig) -> Result<Self, SettingsError> {
-        let roles = &config.roles;
+        let (access, unknown) = Self::read(config)?;
+        match unknown.into_iter().next() {
+            Some(error) => Err(error.into()),
+            None => Ok(access),
+        }
+    }
+
+    /// The same at startup, when users who have left, or a directory that does not answer yet, must
+    /// not keep the controller down: names that this host does not know get no role.
+    ///
+    /// # Errors
+    /// [`SettingsError::SubmitHosts`].
+    pub fn at_start(config: &ControllerConfig) -> Result<Self, SettingsError> {
+        let (access, unknown) = Self::read(config)?;
+        for error in unknown {
+            tracing::warn!("configuration: {error}; the entry does not count until a reload");
+        }
+        Ok(access)
+    }
+
+    fn read(config: &ControllerConfig) -> Result<(Self, Vec<RolesError>), SettingsError> {
+        let (roles, mut unknown) = (&config.roles, Vec::new());
+        let mut members = |key: &str, entries: &[String]| Members::read(key, entries, &mut unknown);
         let always = [Uid(0), Uid(nix::unistd::geteuid().as_raw())];
-        let operators = Members::read("roles.operators", &roles.operators)?.with_users(always);
+        let operators = members("roles.operators", &roles.operators).with_users(always);
+        let viewers = members("roles.viewers", &roles.viewers);
+        let support = members("roles.support", &roles.support);
         let queues = config.queue.iter().filter_map(|one| Some((one.name.clone()?, one)));
         let queues = queues.map(|(name, one)| {
-            let key = format!("queue.{name}.coordinators");
-            Ok((name, Members::read(&key, &one.coordinators)?))
+            let found = members(&format!("queue.{name}.coordinators"), &one.coordinators);
+            (name, found)
         });
+        let queues = queues.collect();
         let accounts = config.account.iter().filter_map(|one| Some((one.name.clone()?, one)));
         let accounts = accounts.map(|(name, one)| {
-            let key = format!("account.{name}.coordinators");
-            Ok((name, Members::read(&key, &one.coordinators)?))
+            let found = members(&format!("account.{name}.coordinators"), &one.coordinators);
+            (name, found)
         });
+        let accounts = accounts.collect();
         let owners =
             OwnerRules { uid_min: config.uid_min, allow_unknown_users: config.allow_unknown_users };
         let mut submit_hosts = BTreeSet::new();
@@ -66,30 +94,29 @@ impl Access {
         }
         let vouched_for = config.nodes_may_vouch_for;
         let jwts = AcceptedJwts::configured(config)?.map(Arc::new);
-        Ok(Self {
+        let groups = Arc::new(GroupCache::new(config.allow_unknown_users));
+        let access = Self {
             operators,
-            viewers: Members::read("roles.viewers", &roles.viewers)?,
-            support: Members::read("roles.support", &roles.support)?,
-            queues: queues.collect::<Result<_, RolesError>>()?,
-            accounts: accounts.collect::<Result<_, RolesError>>()?,
-            groups: Arc::default(),
+            viewers,
+            support,
+            queues,
+            accounts,
+            groups,
             owners,
             vouched_for,
             private: config.private.iter().copied().collect(),
             submit_hosts,
             jwts,
-        })
+        };
+        Ok((access, unknown))
     }
 
-    /// Looks up the groups of a user if any role depends on groups and they are not known or not
-    /// recent. Called before a user's roles are asked for.
-    pub async fn learn_groups(&self, uid: Uid) {
-        if !self.has_groups() || self.groups.is_fresh(uid) {
-            return;
+    /// The groups of a user, if any role depends on groups; `None` if they are not known.
+    pub async fn groups(&self, uid: Uid) -> Option<UserGroups> {
+        if !self.has_groups() || self.operators.names(uid) {
+            return Some(UserGroups::default());
         }
-        let groups = self.groups.clone();
-        // An error means that the controller stops.
-        let _ = tokio::task::spawn_blocking(move || groups.look_up(uid)).await;
+        self.groups.clone().groups(uid).await
     }
 
     fn has_groups(&self) -> bool {
@@ -100,16 +127,17 @@ impl Access {
         all.any(Members::has_groups)
     }
 
-    /// Whether this user may do everything.
+    /// Whether this user was an operator when last asked for. For limits only, which must not wait
+    /// for the user database.
     #[must_use]
-    pub fn is_operator(&self, uid: Uid) -> bool {
-        self.operators.has(uid, &self.groups.groups(uid))
+    pub fn was_operator(&self, uid: Uid) -> bool {
+        self.operators.has(uid, &self.groups.last(uid).0)
     }
 
-    /// This user with all roles.
+    /// This user with all roles; without known groups, with those that are the user's by uid.
     #[must_use]
-    pub fn actor(&self, uid: Uid) -> Actor {
-        let groups = self.groups.groups(uid);
+    pub fn actor(&self, uid: Uid, groups: Option<&UserGroups>) -> Actor {
+        let groups = groups.cloned().unwrap_or_default().0;
         let is_theirs = |members: &Members| members.has(uid, &groups);
         let queues = self.queues.iter().filter(|(_, members)| is_theirs(members));
         let accounts = self.accounts.iter().filter(|(_, members)| is_theirs(members));
@@ -166,44 +194,6 @@ impl Access {
         let hint = "make the token on a login host or a controller's host";
         Err(Refusal::new(StatusCode::FORBIDDEN, "voucher_refused", message).hint(hint))
     }
-
-    /// Checks that the node may vouch for this user. Root on a node can make it vouch for any user,
-    /// so by default a node vouches for the owners of its jobs, whose processes root controls
-    /// there in any case. `has_job`: the user has a job on the node.
-    ///
-    /// # Errors
-    /// A refusal that names where to ask instead.
-    pub fn check_voucher(
-        &self,
-        node: &str,
-        uid: u32,
-        has_job: impl FnOnce() -> bool,
-    ) -> Result<(), Refusal> {
-        match self.vouched_for {
-            VouchedFor::Operators => Ok(()),
-            _ if self.is_operator(Uid(uid)) => Err(not_for_operators(node, uid)),
-            VouchedFor::Users => Ok(()),
-            VouchedFor::JobOwners if self.is_submit_host(node) || has_job() => Ok(()),
-            VouchedFor::JobOwners => Err(no_job(node, uid)),
-        }
-    }
-}
-
-fn not_for_operators(node: &str, uid: u32) -> Refusal {
-    let kind = if uid == 0 { "root" } else { "operators" };
-    let message =
-        format!("node {node} may not act for {kind} (uid {uid}): ask on a controller's host");
-    let hint = "there kantctl uses kantctld's own socket (`socket` in kantctld.toml); to let nodes \
-                act for operators, set `nodes_may_vouch_for = \"operators\"` in kantctld.toml of \
-                each controller, which lets root on any node operate the cluster";
-    Refusal::new(StatusCode::FORBIDDEN, "voucher_refused", message).hint(hint)
-}
-
-fn no_job(node: &str, uid: u32) -> Refusal {
-    let message = format!("node {node} may not act for uid {uid}, which has no job on it");
-    let hint = "use kantctl on a login host; an operator makes this node one by adding it to \
-                `submit_hosts` in kantctld.toml of each controller";
-    Refusal::new(StatusCode::FORBIDDEN, "voucher_refused", message).hint(hint)
 }
 
 #[cfg(test)]
@@ -213,33 +203,6 @@ mod tests {
 
     fn access(config: ControllerConfig) -> Access {
         Access::configured(&config).unwrap()
-    }
-
-    #[test]
-    fn a_node_vouches_for_owners_of_its_jobs_and_for_others_only_where_that_is_configured() {
-        let operators = vec!["4711".to_owned()];
-        let roles = RolesTable { operators, ..Default::default() };
-        let submit_hosts = vec!["login[1-2]".to_owned()];
-        let config = ControllerConfig { roles: roles.clone(), submit_hosts, ..Default::default() };
-        let strict = access(config);
-        for uid in [0, 4711] {
-            let refusal = strict.check_voucher("n1", uid, || true).unwrap_err();
-            assert!(refusal.error.message.contains("node n1 may not act for"), "{refusal:?}");
-            assert!(refusal.error.hint.unwrap().contains("nodes_may_vouch_for"));
-        }
-        assert!(strict.check_voucher("n1", 4712, || true).is_ok());
-        assert!(strict.check_voucher("login2", 4712, || false).is_ok());
-        let refusal = strict.check_voucher("n1", 4712, || false).unwrap_err();
-        assert!(refusal.error.message.contains("no job"), "{refusal:?}");
-        let nodes_may_vouch_for = VouchedFor::Users;
-        let users = access(ControllerConfig { nodes_may_vouch_for, ..Default::default() });
-        assert!(users.check_voucher("n1", 4712, || false).is_ok());
-        assert!(users.check_voucher("n1", 0, || true).is_err());
-        let nodes_may_vouch_for = VouchedFor::Operators;
-        let open = access(ControllerConfig { roles, nodes_may_vouch_for, ..Default::default() });
-        for uid in [0, 4711, 4712] {
-            assert!(open.check_voucher("n1", uid, || false).is_ok());
-        }
     }
 
     #[tokio::test]
@@ -263,16 +226,29 @@ mod tests {
             ..ControllerConfig::default()
         };
         let access = access(config);
-        assert!(access.actor(Uid(1)).roles.is_none(), "the groups are not known yet");
-        access.learn_groups(Uid(1)).await;
+        assert!(access.actor(Uid(1), None).roles.is_none(), "the groups are not known");
         // The user daemon, whose primary group it is.
-        let member = access.actor(Uid(1));
+        let groups = access.groups(Uid(1)).await;
+        let member = access.actor(Uid(1), groups.as_ref());
         assert!(member.roles.viewer && !member.roles.support && !member.operator);
         assert_eq!(member.roles.queues, [queue].into());
-        let user = access.actor(Uid(4711));
+        let user = access.actor(Uid(4711), None);
         assert!(user.roles.support && !user.roles.viewer && user.roles.queues.is_empty());
         assert_eq!(user.roles.accounts, [account].into());
-        assert!(access.actor(Uid(0)).operator && access.actor(Uid(2)).roles.is_none());
+        assert!(access.actor(Uid(0), None).operator);
+        let other = access.groups(Uid(2)).await.unwrap();
+        assert!(access.actor(Uid(2), Some(&other)).roles.is_none());
+    }
+
+    #[test]
+    fn an_unknown_name_is_left_out_at_startup_and_refused_otherwise() {
+        let support = vec!["no-such-user".to_owned(), "4711".to_owned()];
+        let roles = RolesTable { support, ..RolesTable::default() };
+        let config = ControllerConfig { roles, ..ControllerConfig::default() };
+        let error = Access::configured(&config).unwrap_err().to_string();
+        assert!(error.contains("`no-such-user` does not exist"), "{error}");
+        let access = Access::at_start(&config).unwrap();
+        assert!(access.actor(Uid(4711), None).roles.support);
     }
 
     #[test]

@@ -62,7 +62,7 @@ use common::wire::peer::PEER_PATH;
 use leader::Relay;
 pub use openapi::show as openapi;
 use std::sync::Arc;
-pub use token_check::invalid as token_invalid;
+pub use token_check::{has_roles as token_has_roles, invalid as token_invalid};
 
 /// Where a controller joins.
 const CONTROLLERS_PATH: &str = "/v1/controllers";

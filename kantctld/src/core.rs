@@ -130,7 +130,7 @@ impl Core {
         let Trust { access, keys } = trust;
         let access = Arc::new(RwLock::new(Arc::new(access)));
         let trusted = access.clone();
-        let is_trusted = Arc::new(move |uid| trusted.read().is_operator(Uid(uid)));
+        let is_trusted = Arc::new(move |uid| trusted.read().was_operator(Uid(uid)));
         Arc::new(Self {
             state,
             standing: peers.log.status(),

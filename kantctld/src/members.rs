@@ -21,32 +21,34 @@ pub struct Members {
 }
 
 impl Members {
-    /// Reads the list of this key. May block.
-    ///
-    /// # Errors
-    /// [`RolesError`] for a name that this host does not know.
-    pub fn read(key: &str, entries: &[String]) -> Result<Self, RolesError> {
+    /// Reads the list of this key. Names that this host does not know are left out, and added to
+    /// `unknown`. Digits are a name first, because there may be one. May block.
+    pub fn read(key: &str, entries: &[String], unknown: &mut Vec<RolesError>) -> Self {
         let mut members = Self::default();
         for entry in entries {
+            let key = key.to_owned();
             match entry.strip_prefix('@') {
-                Some(name) => {
-                    let gid = name.parse().map(Gid).ok().or_else(|| HostNames.group(name));
-                    let (key, name) = (key.to_owned(), name.to_owned());
-                    members.groups.insert(gid.ok_or(RolesError::Group { key, name })?);
-                }
-                None => {
-                    let uid = entry.parse().map(Uid).ok().or_else(|| HostNames.user(entry));
-                    let (key, name) = (key.to_owned(), entry.clone());
-                    members.users.insert(uid.ok_or(RolesError::User { key, name })?);
-                }
+                Some(name) => match HostNames.group(name).or_else(|| name.parse().map(Gid).ok()) {
+                    Some(gid) => _ = members.groups.insert(gid),
+                    None => unknown.push(RolesError::Group { key, name: name.to_owned() }),
+                },
+                None => match HostNames.user(entry).or_else(|| entry.parse().map(Uid).ok()) {
+                    Some(uid) => _ = members.users.insert(uid),
+                    None => unknown.push(RolesError::User { key, name: entry.clone() }),
+                },
             }
         }
-        Ok(members)
+        members
     }
 
     pub fn with_users(mut self, users: impl IntoIterator<Item = Uid>) -> Self {
         self.users.extend(users);
         self
+    }
+
+    /// Whether a user is a member by uid.
+    pub fn names(&self, uid: Uid) -> bool {
+        self.users.contains(&uid)
     }
 
     pub fn has_groups(&self) -> bool {
@@ -55,7 +57,7 @@ impl Members {
 
     /// Whether a user with these groups is a member.
     pub fn has(&self, uid: Uid, groups: &BTreeSet<Gid>) -> bool {
-        self.users.contains(&uid) || !self.groups.is_disjoint(groups)
+        self.names(uid) || !self.groups.is_disjoint(groups)
     }
 }
 
@@ -63,27 +65,31 @@ impl Members {
 mod tests {
     use super::*;
 
-    fn read(entries: &[&str]) -> Result<Members, RolesError> {
+    fn read(entries: &[&str]) -> (Members, Vec<RolesError>) {
         let entries: Vec<String> = entries.iter().map(|entry| (*entry).to_owned()).collect();
-        Members::read("roles.support", &entries)
+        let mut unknown = Vec::new();
+        (Members::read("roles.support", &entries, &mut unknown), unknown)
     }
 
     #[test]
     fn users_and_groups_are_read_by_name_and_number() {
-        let members = read(&["root", "4711", "@root", "@4712"]).unwrap();
+        let (members, unknown) = read(&["root", "4711", "@root", "@4712"]);
+        assert!(unknown.is_empty(), "{unknown:?}");
         let groups = |gid| BTreeSet::from([Gid(gid)]);
         for (uid, gid, is_one) in
             [(0, 7, true), (4711, 7, true), (7, 0, true), (7, 4712, true), (4712, 4711, false)]
         {
             assert_eq!(members.has(Uid(uid), &groups(gid)), is_one, "{uid} {gid}");
         }
-        assert!(members.has_groups() && !read(&["root"]).unwrap().has_groups());
+        assert!(members.has_groups() && !read(&["root"]).0.has_groups());
     }
 
     #[test]
-    fn unknown_names_are_refused_with_their_key() {
+    fn unknown_names_are_left_out_and_reported_with_their_key() {
         for (entry, kind) in [("no-such", "user"), ("@no-such", "group"), ("", "user")] {
-            let message = read(&["root", entry]).unwrap_err().to_string();
+            let (members, unknown) = read(&["root", entry]);
+            assert_eq!(members, read(&["root"]).0);
+            let message = unknown[0].to_string();
             let name = entry.trim_start_matches('@');
             let start = format!("roles.support: {kind} `{name}` does not exist on this host");
             assert!(message.starts_with(&start), "{message}");

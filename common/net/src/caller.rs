@@ -4,12 +4,15 @@
 //! A daemon may act for a user of its own local socket, by the header [`USER_HEADER`]. From any
 //! other caller the header is refused.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use common::id::Gid;
 use thiserror::Error;
 
 use crate::refusal::Refusal;
@@ -73,7 +76,13 @@ pub struct User {
     pub has_roles: bool,
     /// The authority for the user's identity.
     pub via: Via,
+    /// As the controller looked them up for this request; `None` if they are not known.
+    pub groups: Option<UserGroups>,
 }
+
+/// The groups of a user in the user database. An extension of the request in which it names them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UserGroups(pub Arc<BTreeSet<Gid>>);
 
 /// The authority for a user's identity.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,7 +125,7 @@ pub fn caller_identity(caller: &Caller, headers: &HeaderMap) -> Result<User, Cal
     let mut named = headers.get_all(USER_HEADER).iter();
     match (caller, named.next(), named.next()) {
         (Caller::Local { uid, gid, .. }, None, _) => {
-            Ok(User { uid: *uid, gid: *gid, has_roles: true, via: Via::Socket })
+            Ok(User { uid: *uid, gid: *gid, has_roles: true, via: Via::Socket, groups: None })
         }
         (Caller::Anonymous, None, _) => Err(CallerError::NoToken),
         (Caller::Program(program), None, _) => Ok(program.user()),
@@ -133,7 +142,7 @@ pub fn caller_identity(caller: &Caller, headers: &HeaderMap) -> Result<User, Cal
                 Role::Controller => Via::Controller,
                 Role::Node { name, .. } => Via::Node(name.clone()),
             };
-            Ok(User { uid, gid, has_roles, via })
+            Ok(User { uid, gid, has_roles, via, groups: None })
         }
     }
 }
@@ -179,7 +188,7 @@ fn parse_id(text: &str) -> Option<u32> {
 impl Program {
     fn user(&self) -> User {
         let Self { uid, gid, token, has_roles, .. } = self.clone();
-        User { uid, gid, has_roles, via: Via::Token(token) }
+        User { uid, gid, has_roles, via: Via::Token(token), groups: None }
     }
 }
 
@@ -200,7 +209,8 @@ impl<S: Sync> FromRequestParts<S> for User {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, CallerError> {
         let caller = Caller::from_request_parts(parts, state).await?;
-        caller_identity(&caller, &parts.headers)
+        let user = caller_identity(&caller, &parts.headers)?;
+        Ok(Self { groups: parts.extensions.get::<UserGroups>().cloned(), ..user })
     }
 }
 
@@ -252,7 +262,8 @@ mod tests {
     fn the_kernel_identifies_callers_on_a_local_socket() {
         let user = caller_identity(&ALICE, &HeaderMap::new()).unwrap();
         let has_roles = true;
-        assert_eq!(user, User { uid: 1000, gid: 100, has_roles, via: Via::Socket });
+        let (via, groups) = (Via::Socket, None);
+        assert_eq!(user, User { uid: 1000, gid: 100, has_roles, via, groups });
         let claim = caller_identity(&ALICE, &naming(&["0:0"]));
         assert_eq!(claim, Err(CallerError::Claimed));
     }
@@ -262,9 +273,10 @@ mod tests {
         let node = Caller::Peer(Role::Node { name: "g-1".to_owned(), enrolment: 1 });
         let user = caller_identity(&node, &naming(&["1000:100"])).unwrap();
         let (has_roles, via) = (true, Via::Node("g-1".to_owned()));
-        assert_eq!(user, User { uid: 1000, gid: 100, has_roles, via });
+        assert_eq!(user, User { uid: 1000, gid: 100, has_roles, via, groups: None });
         let user = caller_identity(&Caller::Peer(Role::Controller), &naming(&["5:6"])).unwrap();
-        assert_eq!(user, User { uid: 5, gid: 6, has_roles, via: Via::Controller });
+        let (via, groups) = (Via::Controller, None);
+        assert_eq!(user, User { uid: 5, gid: 6, has_roles, via, groups });
         let unnamed = caller_identity(&node, &HeaderMap::new());
         assert!(matches!(unnamed, Err(CallerError::Unnamed { .. })));
     }
@@ -278,7 +290,8 @@ mod tests {
         let program = Program { uid: 1000, gid: 100, token: token_id, is_jwt, has_roles: false };
         let program = Caller::Program(program);
         let user = caller_identity(&program, &none).unwrap();
-        let expected = User { uid: 1000, gid: 100, has_roles: false, via: Via::Token(token) };
+        let (via, groups) = (Via::Token(token), None);
+        let expected = User { uid: 1000, gid: 100, has_roles: false, via, groups };
         assert_eq!(user, expected);
         for caller in [Caller::Anonymous, program] {
             let claim = caller_identity(&caller, &naming(&["0:0"]));
@@ -289,11 +302,26 @@ mod tests {
     #[test]
     fn a_forwarded_request_has_no_more_rights_than_the_first() {
         for has_roles in [true, false] {
-            let user = User { uid: 0, gid: 7, has_roles, via: Via::Controller };
+            let (via, groups) = (Via::Controller, None);
+            let user = User { uid: 0, gid: 7, has_roles, via, groups };
             let header = user_header(&user);
             let read = caller_identity(&Caller::Peer(Role::Controller), &naming(&[&header]));
             assert_eq!(read, Ok(user));
         }
+    }
+
+    #[test]
+    fn roles_that_do_not_count_are_gone_for_the_rest_of_the_request() {
+        for named in ["5:6", "5:6:user"] {
+            let mut headers = naming(&[named]);
+            ignore_roles(&mut headers);
+            let user = caller_identity(&Caller::Peer(Role::Controller), &headers).unwrap();
+            assert_eq!((user.uid, user.gid, user.has_roles), (5, 6, false), "{named}");
+        }
+        let mut headers = naming(&["root"]);
+        ignore_roles(&mut headers);
+        let user = caller_identity(&Caller::Peer(Role::Controller), &headers);
+        assert_eq!(user, Err(CallerError::Malformed), "it stays as it is, and is refused");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::attributes::{Attribute, Changeable, FromValue, Removed, Value};
 use super::spec::Ask;
+use crate::reason::BadRequest;
 use schemars::JsonSchema;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -86,6 +87,23 @@ impl Patch {
             ask.set(*attribute, value.as_ref());
         }
         ask
+    }
+
+    /// Checks that a submitted job can be changed in this way at all.
+    ///
+    /// # Errors
+    /// [`BadRequest::NotChangeable`], [`BadRequest::NotRemovable`].
+    pub fn check(&self) -> Result<(), BadRequest> {
+        for (option, value) in &self.0 {
+            let (option, row) = (*option, option.row());
+            if row.changeable == Changeable::Never {
+                return Err(BadRequest::NotChangeable { option });
+            }
+            if value.is_none() && row.removed == Removed::Never {
+                return Err(BadRequest::NotRemovable { option });
+            }
+        }
+        Ok(())
     }
 
     /// Are all changes allowed for a job that has nodes?

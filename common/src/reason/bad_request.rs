@@ -64,6 +64,10 @@ pub enum BadRequest {
     )]
     NowLimited { key: JobKey, queue: QueueName, limit: Span },
 
+    #[error("{option} of a submitted job cannot be changed: submit another job with it")]
+    NotChangeable { option: Attribute },
+    #[error("{option} cannot be removed from a job: give a new value")]
+    NotRemovable { option: Attribute },
     #[error("cannot change one task: the tasks of job {job} share one request; give {job}")]
     OneTask { job: JobId },
     #[error("job {job} is no array: leave --array-limit out")]

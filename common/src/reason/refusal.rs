@@ -51,7 +51,7 @@ pub enum Refusal {
     #[error("user {uid} is neither an operator nor a viewer nor support")]
     ViewersOnly { uid: Uid },
     /// A change by a coordinator.
-    #[error("job {job} would be in no queue and no account that you coordinate")]
+    #[error("job {job} would be in a queue or an account that you do not coordinate")]
     NotCoordinated { job: JobId },
     #[error("root may not submit jobs")]
     RootJob,
@@ -136,6 +136,12 @@ pub enum Refusal {
     HeldByOperator { key: JobKey },
     #[error("a coordinator holds job {key}")]
     HeldByCoordinator { key: JobKey },
+    /// A requeue by a coordinator or support.
+    #[error(
+        "only the owner of job {key} and operators may requeue it: it was cancelled, ended by \
+         itself, or was submitted with --no-requeue"
+    )]
+    OwnerRequeues { key: JobKey },
     #[error("job {key} is not held: there is nothing to release")]
     NotHeld { key: JobKey },
     #[error("there is no node {name}")]

@@ -1,4 +1,4 @@
-//! GET /v1/audit: the audit log of this controller, for operators.
+//! GET /v1/audit: the audit log of this controller, for operators, viewers and support.
 
 use super::error::ApiFailure;
 use crate::audit;

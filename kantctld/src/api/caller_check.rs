@@ -25,9 +25,6 @@ pub async fn check(
     mut request: Request,
     next: Next,
 ) -> Response {
-    if let Ok(user) = net::caller_identity(&caller, request.headers()) {
-        core.access().learn_groups(Uid(user.uid)).await;
-    }
     let checked = match &caller {
         Caller::Stranger(_) => check_stranger(&request),
         _ => Ok(()),
@@ -39,13 +36,16 @@ pub async fn check(
     });
     let checked = checked
         .and_then(|()| token_check::check(&core, &caller, &origin, &request))
-        .and_then(|()| check_voucher(&core, &caller, &origin, &request));
-    if origin.voucher().is_some() && !core.access().vouched_keep_roles() {
-        // Root on a node can make it vouch for anyone.
-        net::ignore_roles(request.headers_mut());
-    }
+        .and_then(|has_roles| check_voucher(&core, &caller, &origin, &request).map(|()| has_roles));
+    // Root on a node can make it vouch for anyone.
+    let by_node = origin.voucher().is_some() && !core.access().vouched_keep_roles();
     match checked {
-        Ok(()) => next.run(request).await,
+        Ok(has_roles) => {
+            if by_node || !has_roles {
+                net::ignore_roles(request.headers_mut());
+            }
+            next.run(request).await
+        }
         Err(refusal) => refusal.into_response(),
     }
 }

@@ -139,6 +139,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::ViewersOnly { .. }
         | Refusal::NotCoordinated { .. }
         | Refusal::HeldByCoordinator { .. }
+        | Refusal::OwnerRequeues { .. }
         | Refusal::RootJob
         | Refusal::QueueClosed { .. }
         | Refusal::QosClosed { .. }

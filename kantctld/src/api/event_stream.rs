@@ -90,7 +90,7 @@ impl EventStream {
     /// the stream is no longer valid, or the user now sees more or less than when it was opened.
     pub async fn next(&mut self) -> Option<Result<Part, NotRead>> {
         let next = self.next_part().await?;
-        self.core.access().learn_groups(Uid(self.user.uid)).await;
+        self.user.groups = self.core.access().groups(Uid(self.user.uid)).await;
         let is_same = self.core.viewer(&self.user) == self.wanted.viewer;
         (is_same && self.token.is_valid(&self.core)).then_some(next)
     }

@@ -198,7 +198,7 @@ pub async fn wait(
         }
     }
     // The user's roles may have changed meanwhile.
-    core.access().learn_groups(Uid(user.uid)).await;
+    let user = net::User { groups: core.access().groups(Uid(user.uid)).await, ..user };
     Ok(Json(detail(&core, &core.viewer(&user), key)?))
 }
 

@@ -13,7 +13,10 @@ impl Core {
     /// The user of a request, with their roles.
     pub fn actor(&self, user: &User) -> Actor {
         let uid = Uid(user.uid);
-        if user.has_roles { self.access().actor(uid) } else { Actor::user(uid) }
+        match user.has_roles {
+            true => self.access().actor(uid, user.groups.as_ref()),
+            false => Actor::user(uid),
+        }
     }
 
     /// The user of a request as a reader of views.

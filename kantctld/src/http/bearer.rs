@@ -1,6 +1,6 @@
 //! Identification of programs by the token of each request.
 
-use crate::api::token_invalid;
+use crate::api::{token_has_roles, token_invalid};
 use crate::audit::{AuditLine, AuditResult};
 use crate::clock::wall_clock;
 use crate::core::Core;
@@ -103,8 +103,7 @@ fn with_own_token(core: &Core, secret: &str) -> Result<(Program, Scopes), Refusa
         gid: token.gid.0,
         token: TokenId::of_hash(&hash).to_string(),
         is_jwt: false,
-        has_roles: token.scopes.contains(&Scope::Admin)
-            && (token.via.is_none() || core.access().vouched_keep_roles()),
+        has_roles: token_has_roles(core, token),
     };
     Ok((program, token.scopes.clone()))
 }

@@ -13,11 +13,19 @@ impl State {
     /// Whether the user has the right to this job.
     #[must_use]
     pub fn may(&self, actor: &Actor, record: &Record, right: Right) -> bool {
+        self.role_for(actor, record, right).is_some()
+    }
+
+    /// The first role that gives the user the right to this job.
+    #[must_use]
+    pub fn role_for(&self, actor: &Actor, record: &Record, right: Right) -> Option<Role> {
         let spec = &record.spec;
-        let is_owner = || right.is_of(Role::Owner) && spec.owner.uid == actor.uid;
-        let coordinates =
-            || right.is_of(Role::Coordinator) && self.coordinates(&actor.roles, &spec.ask);
-        actor.has(right) || is_owner() || coordinates()
+        let is_theirs = |role: &Role| match role {
+            Role::Owner => spec.owner.uid == actor.uid,
+            Role::Coordinator => self.coordinates(&actor.roles, &spec.ask),
+            general => actor.is(*general),
+        };
+        Role::ALL.into_iter().filter(|role| right.is_of(*role)).find(is_theirs)
     }
 
     /// Whether a coordinator manages jobs with this account and queue.

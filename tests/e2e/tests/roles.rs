@@ -94,7 +94,7 @@ fn a_coordinator_manages_the_jobs_of_their_queues_and_account_alone() -> anyhow:
     coordinator.refused(&["cancel", &in_main], refusal)?;
     audited(&cluster, "jobs/cancel", COORDINATOR.uid, "not_yours")?;
     coordinator.ok(&["update", &in_team, "--time=5"])?;
-    coordinator.refused(&["update", &in_team, "--queue=main"], "no queue and no account")?;
+    coordinator.refused(&["update", &in_team, "--queue=main"], "that you do not coordinate")?;
     coordinator.ok(&["hold", &in_team])?;
     owner.refused(&["release", &in_team], "a coordinator holds job")?;
     coordinator.ok(&["cancel", &in_team, &in_account])?;

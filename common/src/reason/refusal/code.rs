@@ -36,6 +36,7 @@ impl Refusal {
             Self::NoSuchLevel { .. } => "no_such_level",
             Self::HeldByOperator { .. } => "held_by_operator",
             Self::HeldByCoordinator { .. } => "held_by_coordinator",
+            Self::OwnerRequeues { .. } => "owner_requeues",
             Self::NotHeld { .. } => "not_held",
             Self::UnknownNode { .. } => "unknown_node",
             Self::NodeNameTaken { .. } => "node_name_taken",

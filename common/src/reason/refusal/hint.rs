@@ -51,12 +51,12 @@ impl Refusal {
         Some(match self {
             Self::UnknownJob { .. } => "see `kantctl queue --all`",
             Self::OperatorsOnly { .. } => {
-                "`operators` in [roles] in kantctld.toml lists them; a token needs the scope admin; \
-                 on a node no user is one"
+                "`operators` in [roles] in kantctld.toml lists them; a token needs the scope admin, \
+                 and on a node it does not count"
             }
             Self::ViewersOnly { .. } => {
                 "[roles] in kantctld.toml lists them; a token needs the scope admin, and on a node \
-                 no user is one"
+                 it does not count"
             }
             Self::NotCoordinated { .. } => "ask its owner or an operator",
             Self::RootJob => {
@@ -85,7 +85,10 @@ impl Refusal {
                 "leave --near out, or ask an operator to describe the network in kantctld.toml"
             }
             Self::HeldByOperator { .. } => "ask an operator to release it",
-            Self::HeldByCoordinator { .. } => "ask a coordinator of its queue or account",
+            Self::HeldByCoordinator { .. } => {
+                "ask a coordinator of its queue or account, or an operator"
+            }
+            Self::OwnerRequeues { .. } => "ask its owner or an operator",
             Self::UnknownNode { .. } => "see `kantctl nodes`",
             Self::NodeNameTaken { .. } => {
                 "give this one another `name` in kantd.toml, or stop the other"

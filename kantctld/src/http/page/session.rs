@@ -72,9 +72,9 @@ impl FromRequestParts<Arc<Site>> for Session {
         let permit = site.core.admission.programs.take(program.uid);
         let permit = permit.map_err(IntoResponse::into_response)?;
         let uid = Uid(program.uid);
-        site.core.access().learn_groups(uid).await;
+        let access = site.core.access();
         let actor = match program.has_roles {
-            true => site.core.access().actor(uid),
+            true => access.actor(uid, access.groups(uid).await.as_ref()),
             false => Actor::user(uid),
         };
         let manages_jobs = scopes.contains(&Scope::JobsManage);

@@ -203,8 +203,11 @@ pub(super) fn is_owner(state: &State, actor: &Actor, key: JobKey) -> bool {
 ///
 /// # Errors
 /// [`Refusal::OperatorsOnly`].
-pub(super) const fn operators_only(actor: &Actor) -> Result<(), Refusal> {
-    if actor.operator { Ok(()) } else { Err(Refusal::OperatorsOnly { uid: actor.uid }) }
+pub(super) fn operators_only(actor: &Actor) -> Result<(), Refusal> {
+    match actor.has(Right::Operate) {
+        true => Ok(()),
+        false => Err(Refusal::OperatorsOnly { uid: actor.uid }),
+    }
 }
 
 /// The refusal for a job that has ended, or whose phase does not allow the command.

@@ -7,6 +7,8 @@
 //! array's limit of running tasks, and what can be changed of running jobs, can be changed at any
 //! time. A job that has nodes never loses anything but time.
 
+mod by_coordinator;
+
 use super::admission::{self, Applicant};
 use super::submit_job::fill_in;
 use super::target::{self, Did};
@@ -129,32 +131,15 @@ pub fn updated(state: &State, key: JobKey, patch: &Patch, actor: &Actor) -> Resu
     if key.index.is_some() {
         return Err(BadRequest::OneTask { job: key.job }.into());
     }
+    patch.check()?;
     let ask = changed(state, record, patch, actor.operator)?;
+    if !actor.operator && (patch.has(Attribute::Queue) || patch.has(Attribute::Account)) {
+        check_held(state, record, actor)?;
+    }
     if !actor.operator && record.spec.owner.uid != actor.uid {
-        check_coordinator(state, record, patch, &ask, actor)?;
+        by_coordinator::check(state, record, patch, &ask, actor)?;
     }
     Ok(ask)
-}
-
-/// A coordinator decides how the job is scheduled: neither who gets mail about it, nor anything
-/// that would take it out of the coordinator's own queues and accounts.
-fn check_coordinator(
-    state: &State,
-    record: &Record,
-    patch: &Patch,
-    changed: &Ask,
-    actor: &Actor,
-) -> Result<(), Refusal> {
-    if patch.has(Attribute::MailType) || patch.has(Attribute::MailUser) {
-        let owner = record.spec.owner.name.clone();
-        return Err(Refusal::NotYours { job: record.id, owner, right: Right::Own });
-    }
-    let others = followers(state, record.id, patch);
-    others.map(|key| target::check_right(state, actor, RIGHT, key)).collect::<Result<(), _>>()?;
-    match state.coordinates(&actor.roles, changed) {
-        true => Ok(()),
-        false => Err(Refusal::NotCoordinated { job: record.id }),
-    }
 }
 
 /// The same, by the rules for owners and operators.
@@ -212,14 +197,24 @@ fn of_the_set(record: &Record, patch: &Patch) -> Result<(), Refusal> {
     Err(BadRequest::OfWholeSet { option, set }.into())
 }
 
+/// Who is no operator, and does not coordinate a job, cannot move it out of the reach of the
+/// coordinator who holds it.
+fn check_held(state: &State, record: &Record, actor: &Actor) -> Result<(), Refusal> {
+    let mut elements = record.elements.iter();
+    let held = elements.find(|(_, element)| element.held_by_coordinator);
+    match held.filter(|_| !state.coordinates(&actor.roles, &record.spec.ask)) {
+        Some((index, _)) => Err(Refusal::HeldByCoordinator { key: record.key(*index) }),
+        None => Ok(()),
+    }
+}
+
 /// Once a job has started, its user may only lower the time limit; operators may raise it.
 fn check_limit(record: &Record, patch: &Patch, operator: bool) -> Result<(), Refusal> {
-    let limit = patch.value(Attribute::Time).and_then(|limit: &TimeLimit| limit.0);
-    let Some(limit) = limit.filter(|_| !operator) else { return Ok(()) };
-    match record.spec.ask.time_limit {
-        Some(before) if limit > before => {
-            Err(BadRequest::TimeRaised { job: record.id, before }.into())
-        }
-        _ => Ok(()),
+    let limit: Option<&TimeLimit> = patch.value(Attribute::Time).filter(|_| !operator);
+    let (Some(limit), Some(before)) = (limit, record.spec.ask.time_limit) else { return Ok(()) };
+    // Without a value it is unlimited.
+    match limit.0.is_none_or(|limit| limit > before) {
+        true => Err(BadRequest::TimeRaised { job: record.id, before }.into()),
+        false => Ok(()),
     }
 }

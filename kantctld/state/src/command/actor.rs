@@ -30,13 +30,23 @@ impl Actor {
     /// Whether the user has a right whatever job it is about.
     #[must_use]
     pub fn has(&self, right: Right) -> bool {
-        let is_one = |role: Role| match role {
+        Role::ALL.into_iter().any(|role| right.is_of(role) && self.is(role))
+    }
+
+    /// Whether the user has a right to something of this user's that is no job.
+    #[must_use]
+    pub fn has_for(&self, right: Right, owner: Uid) -> bool {
+        self.has(right) || right.is_of(Role::Owner) && self.uid == owner
+    }
+
+    /// Whether the user has a role whatever job it is about.
+    pub(crate) const fn is(&self, role: Role) -> bool {
+        match role {
             Role::User => true,
             Role::Support => self.roles.support,
             Role::Viewer => self.roles.viewer,
             Role::Operator => self.operator,
             Role::Owner | Role::Coordinator => false,
-        };
-        Role::ALL.into_iter().any(|role| right.is_of(role) && is_one(role))
+        }
     }
 }

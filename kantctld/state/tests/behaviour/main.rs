@@ -25,6 +25,7 @@ mod nodes;
 mod queue_tree;
 mod resizing;
 mod rights;
+mod rights_of_others;
 mod rounds;
 mod services;
 mod sets;
