@@ -14,15 +14,15 @@ pub use ring::{Reading, Taken};
 
 use crate::shared_state::SharedState;
 use crate::state_machine::AppliedEvents;
-use common::id::{JobId, JobKey, LogIndex};
+use common::id::{JobId, JobKey, LogIndex, Uid};
 use common::sync::Mutex;
 use common::time::Time;
 use common::wire::api::{EventSequence, Since};
 use net::limiter::Permit;
 use query::event::{line_without_job, other_job};
-use query::viewer::Viewer;
+use query::viewer::{Viewer, without_details};
 use recent::{Next, Recent};
-use ring::{Entry, Ring};
+use ring::{Entry, General, Ring};
 use state::Event;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -113,11 +113,26 @@ impl EventFeed {
 }
 
 fn owners(state: &SharedState, events: &[Event]) -> Owners {
-    let jobs: BTreeSet<JobId> = events.iter().filter_map(job_of_event).map(|key| key.job).collect();
+    let about = events.iter().filter_map(job_of_event);
+    let others = events.iter().filter_map(other_job);
+    let jobs: BTreeSet<JobId> = about.chain(others).map(|key| key.job).collect();
+    let services = events.iter().filter_map(|event| match event {
+        Event::ServiceChanged { name, .. } => Some(name),
+        _ => None,
+    });
+    let mut owners = Owners::default();
     // Lines are made after this lock is released: applying waits for it.
     let state = state.read();
-    let owner = |job: JobId| Some((job, Whose::of(state.job(job)?).into()));
-    jobs.into_iter().filter_map(owner).collect()
+    for job in jobs {
+        if let Some(record) = state.job(job) {
+            owners.jobs.insert(job, Whose::of(record).into());
+        } else if let Some(uid) = state.asker(job) {
+            owners.forgotten.insert(job, uid);
+        }
+    }
+    let known = services.filter_map(|name| Some((name.clone(), state.service(name)?.owner.uid)));
+    owners.services.extend(known);
+    owners
 }
 
 /// Appends a line for each event that a reader wants.
@@ -140,25 +155,45 @@ fn entries(
     let events = applied.sequences().zip(&applied.events);
     events.skip(range.start).take(range.len()).filter_map(|(sequence, event)| {
         let job = job_of_event(event);
-        let subject = match job {
-            Some(key) => Subject::Job(owners.get(&key.job).cloned()),
-            None => Subject::of_no_job(event),
-        };
+        let subject = Subject::of(event, job, owners);
         wanted.iter().any(|wanted| wanted.matches(job, &subject)).then(|| {
             let happened = event_line(event, sequence, applied.at, job, subject.user());
-            let general = other_job(event).map(|_| {
-                let (text, detail) = (line_without_job(event), serde_json::Value::Null);
-                line(&Happened { text, detail, ..happened.clone() }).into()
-            });
+            let general = general(event, &happened, owners);
             Entry { sequence, job, subject, line: line(&happened).into(), general }
         })
     })
+}
+
+/// The fields of events that name another job, or say what one did.
+const OTHERS: [&str; 4] = ["preempted", "victim", "preempted_by", "reason"];
+
+/// The event as it is told to readers from whom jobs are hidden, if it is told in other words.
+fn general(event: &Event, happened: &Happened, owners: &Owners) -> Option<General> {
+    let (text, other) = match event {
+        // Root stands for the controller, whose reason may say what a job did.
+        Event::NodeDrained { name, by: Uid(0), reason } => {
+            let reason = without_details(reason).to_owned();
+            let short = Event::NodeDrained { name: name.clone(), by: Uid(0), reason };
+            (query::event::line(&short), None)
+        }
+        _ => {
+            let other = other_job(event)?;
+            (line_without_job(event), owners.jobs.get(&other.job).cloned())
+        }
+    };
+    let mut detail = happened.detail.clone();
+    if let Some(fields) = detail.as_object_mut() {
+        fields.retain(|name, _| !OTHERS.contains(&name.as_str()));
+    }
+    let line = line(&Happened { text, detail, ..happened.clone() }).into();
+    Some(General { line, other })
 }
 
 /// The job that an event is about.
 fn job_of_event(event: &Event) -> Option<JobKey> {
     event.key().or(match event {
         Event::JobSubmitted { job, .. } | Event::JobForgotten { job } => Some(JobKey::single(*job)),
+        Event::DependencyMoved { key } => Some(*key),
         _ => None,
     })
 }

@@ -17,14 +17,22 @@ pub fn line(event: &TimelineEvent) -> String {
 /// The same without the other job that the event names, which is hidden.
 #[must_use]
 pub fn line_without_job(event: &TimelineEvent) -> String {
-    let text = line(event);
-    match other_job(event) {
+    without_job(&line(event), other_job(event))
+}
+
+/// A line with general words for a job that it names.
+pub(crate) fn without_job(text: &str, named: Option<JobKey>) -> String {
+    match named {
         Some(key) => text.replacen(&format!("job {key}"), "another job", 1),
-        None => text,
+        None => text.to_owned(),
     }
 }
 
-/// The other job that an event names: one that preempts the job or is preempted by it.
+/// The line of [`TimelineEvent::Hopeless`] without what became of the jobs that it waited for.
+pub const HOPELESS: &str = "cancelled, as requested with --kill-on-invalid-dep: its dependency can \
+                            no longer be satisfied";
+
+/// The other job that an event names: one that preempts the job, is preempted by it, or was awaited.
 #[must_use]
 pub const fn other_job(event: &TimelineEvent) -> Option<JobKey> {
     match event {
@@ -33,7 +41,27 @@ pub const fn other_job(event: &TimelineEvent) -> Option<JobKey> {
         }
         TimelineEvent::Preempts { victim, .. } => Some(victim.key),
         TimelineEvent::Requeued { preempted_by, .. } => *preempted_by,
-        _ => None,
+        TimelineEvent::Unblocked { by } => Some(*by),
+        TimelineEvent::Held(_)
+        | TimelineEvent::Released(_)
+        | TimelineEvent::Asked { .. }
+        | TimelineEvent::Started { .. }
+        | TimelineEvent::Ready
+        | TimelineEvent::Running
+        | TimelineEvent::Suspended(_)
+        | TimelineEvent::Resumed(_)
+        | TimelineEvent::Saved(_)
+        | TimelineEvent::Resized { .. }
+        | TimelineEvent::Grows { .. }
+        | TimelineEvent::Grew { .. }
+        | TimelineEvent::DidNotGrow { .. }
+        | TimelineEvent::Ended { .. }
+        | TimelineEvent::EndChanged { .. }
+        | TimelineEvent::Done { .. }
+        | TimelineEvent::Delayed { .. }
+        | TimelineEvent::HeldForFaults { .. }
+        // The caller has a line of its own for it: it may name several.
+        | TimelineEvent::Hopeless { .. } => None,
     }
 }
 

@@ -87,11 +87,10 @@ pub fn counts(state: &State) -> Counts {
     counts
 }
 
-/// A job or array task, without its timeline.
+/// A job or array task, without its timeline. `None` if there is none, or the viewer does not see it.
 #[must_use]
-pub fn job_view(state: &State, key: JobKey, waits: &Waits) -> Option<JobView> {
-    let (record, element) = state.element(key)?;
-    let viewer = &Viewer::ALL;
+pub fn job_view(state: &State, viewer: &Viewer, key: JobKey, waits: &Waits) -> Option<JobView> {
+    let (record, element) = state.element(key).filter(|(record, _)| viewer.sees(record))?;
     Some(element_view((state, viewer), (record, element, key), waits, Ask::clone))
 }
 
@@ -103,7 +102,8 @@ fn element_view(
     asked_for: impl Fn(&Ask) -> Ask,
 ) -> JobView {
     let requested = || requested::requested(state, record);
-    let view = view_apart((record, element, key), requested, asked_for);
+    let message = remarks::message(viewer, element);
+    let view = JobView { message, ..view_apart((record, element, key), requested, asked_for) };
     if element.phase != Phase::Pending {
         return view;
     }
@@ -111,7 +111,7 @@ fn element_view(
     JobView {
         reason: Some(remarks::reason((state, viewer), record, (key, element), waiting)),
         position: waiting.map(|wait| wait.position),
-        dependency: remarks::open_dependencies(state, record, key.index),
+        dependency: remarks::open_dependencies((state, viewer), record, key.index),
         ..view
     }
 }
@@ -159,7 +159,7 @@ pub(crate) fn view_apart(
         exit: end.and_then(|end| end.exit),
         usage: run.filter(|_| element.phase == Phase::Done).map(|run| run.usage),
         dependency: None,
-        message: end.map_or_else(|| remarks::faults(element), |end| end.message.clone()),
+        message: remarks::message(&Viewer::ALL, element),
         timeline: Vec::new(),
     }
 }
@@ -273,9 +273,12 @@ fn timeline(
     let mut lines: Vec<&state::timeline::TimelineEntry> =
         element.timeline.iter().chain(record.timeline.iter().filter(is_its)).collect();
     lines.sort_by_key(|line| line.at);
-    let text = |what: &TimelineEvent| match timeline::other_job(what) {
-        Some(other) if !viewer.sees_key(state, other) => timeline::line_without_job(what),
-        _ => timeline::line(what),
+    let text = |what: &TimelineEvent| match what {
+        TimelineEvent::Hopeless { .. } if viewer.hides_jobs() => timeline::HOPELESS.to_owned(),
+        what => match timeline::other_job(what) {
+            Some(other) if !viewer.sees_key(state, other) => timeline::line_without_job(what),
+            _ => timeline::line(what),
+        },
     };
     let lines = lines.iter().map(|l| TimelineEntry { at: l.at, text: text(&l.what) });
     std::iter::once(submitted).chain(lines).collect()

@@ -1,7 +1,7 @@
 //! Who asks, and what `private` in kantctld.toml hides from them.
 
 use common::config::Private;
-use common::id::{AccountName, JobKey, QueueName, Uid};
+use common::id::{AccountName, JobKey, NodeName, QueueName, Uid};
 use common::job::Ask;
 use common::reason::WaitReason;
 use state::State;
@@ -37,10 +37,11 @@ impl Viewer {
         self.limits(Private::Jobs)
     }
 
-    /// The limits, if use by others is hidden.
+    /// The limits, if use by others is hidden: also where their jobs are, since a report can have
+    /// a row for each job.
     #[must_use]
     pub fn usage_limits(&self) -> Option<&Limits> {
-        self.limits(Private::Usage)
+        self.limits(Private::Usage).or_else(|| self.jobs_limits())
     }
 
     #[must_use]
@@ -51,6 +52,17 @@ impl Viewer {
     #[must_use]
     pub fn hides_nodes(&self) -> bool {
         self.limits(Private::Nodes).is_some()
+    }
+
+    /// Whether the reader sees a node: where nodes are hidden, those of own jobs and of jobs that they
+    /// coordinate.
+    #[must_use]
+    pub fn sees_node(&self, state: &State, name: &NodeName) -> bool {
+        let has_job = |limits: &Limits| {
+            let jobs = state.ledger().holders(name).filter_map(|id| state.job(id.key.job));
+            jobs.into_iter().any(|record| limits.has_job(record))
+        };
+        self.limits(Private::Nodes).is_none_or(has_job)
     }
 
     fn limits(&self, what: Private) -> Option<&Limits> {
@@ -91,7 +103,19 @@ impl Viewer {
     }
 }
 
+/// What the controller says about a node, without what a job or its programs said, which follows the
+/// first colon.
+#[must_use]
+pub fn without_details(words: &str) -> &str {
+    words.split_once(':').map_or(words, |(first, _)| first)
+}
+
 impl Limits {
+    fn has_job(&self, record: &Record) -> bool {
+        let (owner, ask) = (&record.spec.owner, &record.spec.ask);
+        self.has(owner.uid, ask.account.as_ref(), ask.queue.as_ref())
+    }
+
     /// Whether something of this user, account and queue is not hidden.
     #[must_use]
     pub fn has(&self, uid: Uid, account: Option<&AccountName>, queue: Option<&QueueName>) -> bool {

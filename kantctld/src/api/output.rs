@@ -16,6 +16,7 @@ use common::time::Span;
 use common::wire::api::OutputQuery;
 use common::wire::node::{OutputStream, ReadOutput};
 use query::view;
+use query::viewer::Viewer;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -80,7 +81,7 @@ pub(super) async fn read_chunk(
     query: &OutputQuery,
 ) -> Result<Chunk, ApiFailure> {
     check_action(core, user, key, JobAction::Read).await?;
-    let source = output_source(core, key, query.stream)?;
+    let source = output_source(core, &core.viewer(user), key, query.stream)?;
     let wait_seconds = if source.over { 0 } else { query.wait_seconds.min(WAIT_SECONDS_MAX) };
     let question = ReadOutput {
         question: 0,
@@ -107,11 +108,13 @@ pub(super) async fn read_chunk(
 
 fn output_source(
     core: &Core,
+    viewer: &Viewer,
     key: JobKey,
     stream: OutputStream,
 ) -> Result<OutputSource, ApiFailure> {
     let waits = core.last_waits();
-    let job = view::job_view(&core.state.read(), key, &waits).ok_or(Refusal::UnknownJob { key })?;
+    let job = view::job_view(&core.state.read(), viewer, key, &waits)
+        .ok_or(Refusal::UnknownJob { key })?;
     let Some(share) = job.allocation.as_ref().and_then(|a| a.shares().first()) else {
         let why = job.reason.map(|r| format!(": {}", r.sentence)).unwrap_or_default();
         return Err(ApiFailure::Output {

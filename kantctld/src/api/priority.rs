@@ -23,7 +23,7 @@ pub async fn list(
     Query(query): Query<PriorityQuery>,
 ) -> Result<Json<PriorityList>, ApiFailure> {
     let named = query.job.split(',').filter(|word| !word.is_empty());
-    let named = named.map(|text| core.key(text)).collect::<Result<Vec<JobKey>, _>>()?;
+    let named = named.map(str::parse).collect::<Result<Vec<JobKey>, _>>()?;
     let now = core.now();
     let viewer = core.viewer(&user);
     let jobs = forecast(&core, user.uid, move |core| list_of(core, &viewer, &named, now)).await??;
@@ -38,9 +38,11 @@ fn list_of(
 ) -> Result<Vec<PriorityView>, Refusal> {
     let state = &core.state.read().clone();
     let seen = |key: &JobKey| state.job(key.job).is_some_and(|record| viewer.sees(record));
-    if let Some(key) = named.iter().find(|key| !seen(key)) {
+    // A hidden job is answered as one that does not exist, also by how it was named.
+    if let Some(key) = named.iter().find(|key| !seen(&state.meant(**key))) {
         return Err(Refusal::UnknownJob { key: *key });
     }
+    let named: Vec<JobKey> = named.iter().map(|key| state.meant(*key)).collect();
     let snapshot = core.scheduler_cache.with_current(&core.state, now, engine::Snapshot::clone);
     let places: Vec<(u32, JobKey)> = (1..).zip(engine::in_order(&snapshot, now)).collect();
     let wanted = |key: &JobKey| {

@@ -58,8 +58,15 @@ pub async fn solve(
 /// The answer for a user who does not see the jobs that would move.
 fn without_moves(solved: SolveView) -> SolveView {
     let lines = match solved.answer {
-        SolveAnswer::Moves => "it has room, if some jobs of other users moved",
-        _ => "no moves that make room for it are known",
+        SolveAnswer::Moves if solved.moves.is_empty() => {
+            "it needs no moves: there is room for it, or will be when the jobs that are ending are \
+             gone"
+        }
+        SolveAnswer::Moves => "it has room, if other jobs moved",
+        SolveAnswer::Impossible => "no moves make room for it, which is proved",
+        SolveAnswer::GaveUp => {
+            "the search was given up: there may be moves that make room, or none"
+        }
     };
     let lines = vec![lines.to_owned()];
     SolveView { moves: Vec::new(), room: Vec::new(), lines, advice: None, ..solved }

@@ -18,6 +18,7 @@ use common::right::JobAction;
 use common::wire::api::StepList;
 use common::wire::node::{AskSteps, StepAnswer, StepWish};
 use query::view;
+use query::viewer::Viewer;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -119,7 +120,8 @@ async fn ask_node(
 fn first_node(core: &Core, key: JobKey, verb: &str) -> Result<(AttemptId, NodeName), ApiFailure> {
     let waits = core.last_waits();
     let state = core.state.read();
-    let job = view::job_view(&state, key, &waits).ok_or(Refusal::UnknownJob { key })?;
+    let job =
+        view::job_view(&state, &Viewer::ALL, key, &waits).ok_or(Refusal::UnknownJob { key })?;
     let lives = [Phase::Starting, Phase::Running, Phase::Suspended, Phase::Completing];
     let first = job.allocation.as_ref().and_then(|all| all.shares().first());
     match first.filter(|_| lives.contains(&job.phase)) {

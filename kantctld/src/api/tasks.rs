@@ -22,6 +22,7 @@ use common::wire::api::{
 };
 use common::wire::node::{FeedTask, SignalTask, StartTask, TaskNews, TaskState, WatchTask};
 use query::view;
+use query::viewer::Viewer;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -199,7 +200,8 @@ fn find_node(
 ) -> Result<(AttemptId, NodeName), ApiFailure> {
     let waits = core.last_waits();
     let state = core.state.read();
-    let job = view::job_view(&state, key, &waits).ok_or(Refusal::UnknownJob { key })?;
+    let job =
+        view::job_view(&state, &Viewer::ALL, key, &waits).ok_or(Refusal::UnknownJob { key })?;
     let attempt = Attempt(job.attempt);
     // Also while it starts: its first node may run before the controller knows of the others.
     if !matches!(job.phase, Phase::Starting | Phase::Running) {

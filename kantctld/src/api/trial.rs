@@ -68,7 +68,7 @@ fn try_submission(
     let key = record.key(record.elements.keys().next().copied().flatten());
     let is_array = record.spec.ask.array.is_some();
     let waits = core.last_waits();
-    let seen = view::job_view(&copy, key, &waits).ok_or(Refusal::UnknownJob { key })?;
+    let seen = view::job_view(&copy, viewer, key, &waits).ok_or(Refusal::UnknownJob { key })?;
     let queue = seen.ask.queue.ok_or(Refusal::UnknownJob { key })?;
     let warning = join_warnings(
         core.mail.warning(&record.spec.ask),

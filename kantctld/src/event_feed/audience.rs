@@ -1,7 +1,7 @@
 //! What an event is about: a reader without a right to see all jobs or nodes gets only some events.
 
-use common::id::{AccountName, JobId, QueueName, Uid};
-use query::viewer::Viewer;
+use common::id::{AccountName, JobId, JobKey, QueueName, ServiceName, Uid};
+use query::viewer::{Limits, Viewer};
 use state::Event;
 use state::job::Record;
 use std::collections::BTreeMap;
@@ -16,18 +16,26 @@ pub struct Whose {
     pub queue: Option<QueueName>,
 }
 
-/// The owners of jobs.
-pub type Owners = BTreeMap<JobId, Arc<Whose>>;
+/// Whose the jobs and services are that events are about.
+#[derive(Debug, Default)]
+pub struct Owners {
+    pub jobs: BTreeMap<JobId, Arc<Whose>>,
+    /// Jobs that are no longer in the state.
+    pub forgotten: BTreeMap<JobId, Uid>,
+    pub services: BTreeMap<ServiceName, Uid>,
+}
 
 /// What an event is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
     /// A job; `None` if it is no longer known whose it was.
     Job(Option<Arc<Whose>>),
+    /// What concerns one user: a service, a token, a job that is no longer known.
+    User(Uid),
     Node,
     /// What concerns all users.
     Cluster,
-    /// A service, a token, a refused request: what concerns one user or the operators.
+    /// A removed service, an invitation, a refused request: what concerns the operators.
     Other,
 }
 
@@ -41,13 +49,31 @@ impl Whose {
             queue: spec.ask.queue.clone(),
         }
     }
+
+    /// Whether a reader with these limits sees the job.
+    pub fn is_seen(&self, limits: &Limits) -> bool {
+        limits.has(self.uid, self.account.as_ref(), self.queue.as_ref())
+    }
 }
 
 impl Subject {
-    /// The subject of an event that is about no job.
-    pub const fn of_no_job(event: &Event) -> Self {
+    /// The subject of an event about this job, or about none.
+    pub fn of(event: &Event, job: Option<JobKey>, owners: &Owners) -> Self {
+        if let Some(JobKey { job, .. }) = job {
+            return match owners.forgotten.get(&job) {
+                Some(uid) => Self::User(*uid),
+                None => Self::Job(owners.jobs.get(&job).cloned()),
+            };
+        }
         match event {
-            Event::NodeRegistered { .. }
+            Event::TokenCreated { uid, .. } | Event::TokenRevoked { uid, .. } => Self::User(*uid),
+            Event::ServiceChanged { name, .. } => match owners.services.get(name) {
+                Some(uid) => Self::User(*uid),
+                None => Self::Other,
+            },
+            Event::NodeEnrolled { .. }
+            | Event::NodeRevoked { .. }
+            | Event::NodeRegistered { .. }
             | Event::NodeSilent { .. }
             | Event::NodeLost { .. }
             | Event::NodeDrained { .. }
@@ -76,9 +102,8 @@ impl Subject {
             (Self::Cluster, _) => true,
             (Self::Node, _) => !viewer.hides_nodes(),
             (_, None) => true,
-            (Self::Job(Some(whose)), Some(limits)) => {
-                limits.has(whose.uid, whose.account.as_ref(), whose.queue.as_ref())
-            }
+            (Self::User(uid), Some(limits)) => limits.uid == *uid,
+            (Self::Job(Some(whose)), Some(limits)) => whose.is_seen(limits),
             (Self::Job(None) | Self::Other, Some(_)) => false,
         }
     }

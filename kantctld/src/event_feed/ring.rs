@@ -3,7 +3,7 @@
 //! stays behind.
 
 use super::Wanted;
-use super::audience::Subject;
+use super::audience::{Subject, Whose};
 use common::id::JobKey;
 use common::sync::Mutex;
 use common::wire::api::EventSequence;
@@ -30,14 +30,21 @@ pub struct Entry {
     pub job: Option<JobKey>,
     pub subject: Subject,
     pub line: Box<[u8]>,
-    /// The line without the other job that it names, for readers who do not see all jobs.
-    pub general: Option<Box<[u8]>>,
+    pub general: Option<General>,
+}
+
+/// The line for readers from whom jobs are hidden, if an event names another job or says what one
+/// did.
+pub struct General {
+    pub line: Box<[u8]>,
+    /// The other job: readers who see it get the whole line.
+    pub other: Option<Arc<Whose>>,
 }
 
 impl Entry {
     const fn bytes(&self) -> usize {
         let general = match &self.general {
-            Some(general) => general.len(),
+            Some(general) => general.line.len(),
             None => 0,
         };
         ENTRY_BYTES + self.line.len() + general
@@ -45,9 +52,12 @@ impl Entry {
 
     /// The line for this reader.
     pub fn line_for(&self, viewer: &Viewer) -> &[u8] {
-        match &self.general {
-            Some(general) if viewer.hides_jobs() => general,
-            _ => &self.line,
+        let (Some(general), Some(limits)) = (&self.general, viewer.jobs_limits()) else {
+            return &self.line;
+        };
+        match &general.other {
+            Some(other) if other.is_seen(limits) => &self.line,
+            _ => &general.line,
         }
     }
 }

@@ -52,6 +52,7 @@ async fn a_reader_of_one_user_gets_one_event_among_thousands_of_others() {
     let mut all = open(&ring, Wanted::default());
     let owner = |job: u32| if job == 5000 { "bob" } else { "ada" };
     let owners = (1..=5000).map(|job| (JobId(job), Arc::new(whose(owner(job), 1)))).collect();
+    let owners = Owners { jobs: owners, ..Owners::default() };
     append_lines(&ring, &ring.wanted(), &applied(1, 1..=5000), &owners);
     assert_eq!(about(&mut bob).await, [5000]);
     let mut seen = Vec::new();
@@ -66,7 +67,7 @@ async fn a_stream_ends_once_another_controller_leads() {
     let ring = Arc::new(Ring::default());
     let mut reading = open(&ring, Wanted::default());
     let (leads, mut leading) = watch::channel(true);
-    append_lines(&ring, &ring.wanted(), &applied(1, 1..=1), &BTreeMap::new());
+    append_lines(&ring, &ring.wanted(), &applied(1, 1..=1), &Owners::default());
     leads.send_replace(false);
     let first = next_lines(&mut reading, &mut leading, None).await;
     assert!(matches!(first, Some(Taken::Lines(_))), "an earlier event: {first:?}");
@@ -186,7 +187,12 @@ async fn a_reader_who_does_not_see_all_jobs_gets_events_of_own_jobs_and_of_the_c
     ];
     let owners = [(JobId(1), Arc::new(whose("ada", 1))), (JobId(2), Arc::new(whose("bob", 2)))];
     let applied = Arc::new(AppliedEvents { entry: LogIndex(1), first: 1, at: Time(1), events });
-    append_lines(&ring, &ring.wanted(), &applied, &owners.into());
+    append_lines(
+        &ring,
+        &ring.wanted(),
+        &applied,
+        &Owners { jobs: owners.into(), ..Owners::default() },
+    );
     let mut leading = watch::channel(true).1;
     let mut read = async |reading: &mut Reading| match next_lines(reading, &mut leading, None).await
     {
@@ -197,7 +203,8 @@ async fn a_reader_who_does_not_see_all_jobs_gets_events_of_own_jobs_and_of_the_c
     let names: Vec<&str> = seen.iter().map(|one| one.event.as_str()).collect();
     assert_eq!(names, ["JobRunning", "JobEnded", "NodeSilent", "Configured"]);
     assert!(seen[1].text.contains("preempted by another job"), "{}", seen[1].text);
-    assert!(seen[1].detail.is_null(), "{}", seen[1].detail);
+    let detail = &seen[1].detail;
+    assert!(detail["requeue"] == true && detail.get("preempted").is_none(), "{detail}");
     assert!(seen.iter().all(|one| one.user.as_deref() != Some("ada")));
     let seen = read(&mut blind).await;
     assert!(seen.iter().all(|one| one.event != "NodeSilent") && seen.len() == 6);

@@ -24,37 +24,24 @@ use crate::viewer::Viewer;
 use common::id::JobKey;
 use common::job::Phase;
 use common::time::Time;
-use common::wire::api::{Explanation, JobView, ReasonView};
+use common::wire::api::{Explanation, JobView};
 use engine::Snapshot;
 use state::State;
 
 /// The state of a job without a word about jobs of others: its reason in general words, and when it
-/// is expected to start.
-fn in_general(
-    (state, viewer): (&State, &Viewer),
-    mut job: JobView,
-    mut lines: Vec<String>,
-    snapshot: &Snapshot,
-    now: Time,
-) -> Explanation {
-    let mut expected_at = None;
-    if job.phase == Phase::Pending {
-        expected_at = waiting::Waiting::new(state, &job, snapshot, now).expected_at();
-        if let Some(reason) = &mut job.reason {
-            let detail = viewer.reason(state, reason.detail.clone());
-            if detail != reason.detail {
-                *reason = ReasonView {
-                    code: detail.code().to_owned(),
-                    sentence: detail.to_string(),
-                    detail,
-                };
-            }
-            lines.push(reason.sentence.clone());
+/// is expected to start; how it ended.
+fn in_general((job, expected_at): (JobView, Option<Time>), mut lines: Vec<String>) -> Explanation {
+    let mut advice = None;
+    match job.phase {
+        Phase::Pending => lines.extend(job.reason.as_ref().map(|reason| reason.sentence.clone())),
+        Phase::Done => {
+            let (more, what_to_do) = living::done(&job);
+            lines.extend(more);
+            advice = what_to_do;
         }
-    } else {
-        lines.push(format!("it is {}", job.state));
+        _ => lines.push(format!("it is {}", job.state)),
     }
-    Explanation { job, lines, advice: None, expected_at }
+    Explanation { job, lines, advice, expected_at }
 }
 
 /// Explains the state of a job. For an array it counts the tasks by reason, and explains its first
@@ -82,9 +69,14 @@ pub fn explain(
     } else {
         return None;
     };
-    let job = job_view(state, key, waits)?;
+    let job = job_view(state, &Viewer::ALL, key, waits)?;
     if viewer.hides_jobs() {
-        return Some(in_general((state, viewer), job, lines, snapshot, now));
+        // The forecast needs the whole reason.
+        let is_pending = job.phase == Phase::Pending;
+        let waiting = is_pending.then(|| waiting::Waiting::new(state, &job, snapshot, now));
+        let expected_at = waiting.and_then(|waiting| waiting.expected_at());
+        let job = job_view(state, viewer, key, waits)?;
+        return Some(in_general((job, expected_at), lines));
     }
     let mut expected_at = None;
     let (more, advice) = match job.phase {

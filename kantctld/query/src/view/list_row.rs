@@ -169,7 +169,7 @@ impl<'a> ListRow<'a> {
             memory,
             gpus,
             exit: end.and_then(|end| end.exit),
-            message: end.map_or_else(|| remarks::faults(element), |end| end.message.clone()),
+            message: remarks::message(viewer, element),
         }
     }
 }

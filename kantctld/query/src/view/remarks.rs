@@ -25,11 +25,20 @@ pub(super) fn cancelled_by(element: &Element) -> Option<Uid> {
     })
 }
 
+/// Why it ended, or what [`faults`] says.
+pub(super) fn message(viewer: &Viewer, element: &Element) -> Option<String> {
+    let end = element.run.as_ref().and_then(|run| run.end.as_ref());
+    end.map_or_else(|| faults(viewer, element), |end| end.message.clone())
+}
+
 /// The faults of a job that waits after faulty attempts, with advice if it is held. Also the reason
 /// of a job whose dependencies could no longer be satisfied.
-pub(super) fn faults(element: &Element) -> Option<String> {
+fn faults(viewer: &Viewer, element: &Element) -> Option<String> {
     if let Some(hopeless) = hopeless(element) {
-        return Some(timeline::line(hopeless));
+        return Some(match viewer.hides_jobs() {
+            true => timeline::HOPELESS.to_owned(),
+            false => timeline::line(hopeless),
+        });
     }
     let faults = element.faults.as_ref().filter(|_| element.phase == Phase::Pending)?;
     let (in_a_row, until, why) = (faults.in_a_row, faults.not_before, faults.why.clone());
@@ -49,13 +58,15 @@ fn hopeless(element: &Element) -> Option<&TimelineEvent> {
 
 /// The open dependencies as in `squeue -o %E`; `None` if there are none.
 pub(super) fn open_dependencies(
-    state: &State,
+    (state, viewer): (&State, &Viewer),
     record: &Record,
     index: Option<ArrayIndex>,
 ) -> Option<String> {
     let dependency = record.spec.ask.dependency.as_ref()?;
     let open = state::open_terms(state, record, index);
     let shown = |open: &OpenTerm<'_>| match open.has_failed {
+        // What became of a hidden job is not told.
+        _ if open.term.on.is_some_and(|on| !viewer.sees_key(state, on)) => open.term.to_string(),
         true => format!("{}(failed)", open.term),
         false => format!("{}(unfulfilled)", open.term),
     };

@@ -2,13 +2,14 @@
 
 use crate::house::{House, OPERATOR, name, queue, running, settings, share};
 use common::config::Private;
-use common::id::{AttemptId, Gid, JobId, JobKey, QueueName, Uid};
+use common::id::{Attempt, AttemptId, Gid, JobId, JobKey, QueueName, Uid};
 use common::job::{Ask, Owner, PreemptReason, Preempted};
 use common::policy::VictimMode;
 use common::reason::WaitReason;
 use common::wire::api::JobQuery;
 use query::view::{self, Wait, Waits};
 use query::viewer::{Limits, Viewer};
+use state::ledger::StartRefusal;
 use state::{Command, Event, RoundPreempt, Settings, Target};
 use std::collections::BTreeSet;
 
@@ -98,7 +99,7 @@ fn why_a_job_waits_is_shown_without_jobs_of_others() {
         assert_eq!(explained.lines, ["jobs of other users go first, or are making room for it"]);
         let text = serde_json::to_string(&explained).unwrap();
         assert!(!text.contains("ada") && !text.contains("\"1\""), "{text}");
-        let whole = view::job_view(&house.state, of_bob, &waits).unwrap();
+        let whole = view::job_view(&house.state, &Viewer::ALL, of_bob, &waits).unwrap();
         assert_eq!(whole.reason.unwrap().detail, reason);
     }
     let own = WaitReason::Priority { ahead: 1, next: of_bob };
@@ -119,8 +120,57 @@ fn the_state_of_a_dependency_on_a_hidden_job_is_hidden() {
         list.jobs[0].reason.clone().unwrap().sentence
     };
     assert!(sentence(&Viewer::ALL).contains("PENDING"), "{}", sentence(&Viewer::ALL));
-    let text = sentence(&viewer(BOB, &[Private::Jobs]));
-    assert!(text.contains("job 1 must succeed") && !text.contains("PENDING"), "{text}");
+    let told = sentence(&viewer(BOB, &[Private::Jobs]));
+    assert!(told.contains("job 1 must succeed") && !told.contains("PENDING"), "{told}");
+    house.apply(Command::CancelJob { actor: OPERATOR, target: Target { key: of_ada } });
+    let bracket = |viewer: &Viewer| {
+        view::job_view(&house.state, viewer, of_bob, &Waits::new()).unwrap().dependency.unwrap()
+    };
+    assert_eq!(bracket(&Viewer::ALL), "afterok:1(failed)");
+    assert_eq!(bracket(&viewer(BOB, &[Private::Jobs])), "afterok:1");
+}
+
+#[test]
+fn a_job_cancelled_for_its_dependency_does_not_tell_what_became_of_a_hidden_job() {
+    let mut house = house();
+    let of_ada = submit(&mut house, ADA, "ada", Ask::default());
+    let dependency = format!("afterok:{of_ada}").parse().ok();
+    let kill_on_invalid_dependency = true;
+    let of_bob = submit(
+        &mut house,
+        BOB,
+        "bob",
+        Ask { dependency, kill_on_invalid_dependency, ..Ask::default() },
+    );
+    house.apply(Command::CancelJob { actor: OPERATOR, target: Target { key: of_ada } });
+    let told = |viewer: &Viewer| {
+        let list = view::job_detail(&house.state, viewer, of_bob, &Waits::new()).unwrap();
+        serde_json::to_string(&(&list.jobs[0].message, &list.jobs[0].timeline)).unwrap()
+    };
+    assert!(told(&Viewer::ALL).contains("job 1 had to succeed"), "{}", told(&Viewer::ALL));
+    let told = told(&viewer(BOB, &[Private::Jobs]));
+    assert!(told.contains("can no longer be satisfied") && !told.contains("job 1"), "{told}");
+}
+
+#[test]
+fn where_jobs_are_hidden_their_use_is_too() {
+    for (hidden, usage) in [(Private::Jobs, true), (Private::Usage, true), (Private::Nodes, false)]
+    {
+        assert_eq!(viewer(BOB, &[hidden]).usage_limits().is_some(), usage, "{hidden:?}");
+    }
+}
+
+#[test]
+fn an_event_that_names_another_job_has_a_line_without_it() {
+    let key = |job: u32| JobKey::single(JobId(job));
+    let id = AttemptId { key: key(170), attempt: Attempt(1) };
+    for reason in [StartRefusal::NoJobWaits(key(17)), StartRefusal::GroupBroken(key(17))] {
+        let event = Event::RoundEntryRefused { id, reason };
+        assert_eq!(query::event::other_job(&event), Some(key(17)));
+        let told = query::event::line_without_job(&event);
+        assert!(told.starts_with("job 170: refused") && told.contains("another job"), "{told}");
+        assert!(!told.contains("job 17,"), "{told}");
+    }
 }
 
 #[test]
@@ -166,19 +216,11 @@ fn nodes_show_no_hidden_jobs_or_are_hidden_themselves() {
     assert!(!serde_json::to_string(&map).unwrap().contains("ada"));
     assert_eq!(map.groups[0].nodes[0].gpus[..2], [vec![1], vec![0]]);
     let blind = viewer(BOB, &[Private::Nodes]);
-    assert!(view::node_view(&house.state, &blind, &name("g1")).is_none());
-    assert!(view::node_list(&house.state, &blind).nodes.is_empty());
-    let map = view::cluster_map(&house.state, &blind);
-    assert!(map.groups.is_empty() && map.jobs.is_empty());
+    assert!(view::node_view(&house.state, &blind, &name("g1")).is_some(), "an own job is there");
     assert_eq!(listed(&house, &blind, &JobQuery::default()).len(), 2, "jobs are not");
-}
-
-#[test]
-fn who_made_a_change_is_shown_by_number_only() {
-    let mut house = house();
-    let of_bob = submit(&mut house, BOB, "bob", Ask::default());
-    house.apply(Command::CancelJob { actor: OPERATOR, target: Target { key: of_bob } });
-    let bob = viewer(BOB, &[Private::Jobs]);
-    let list = view::job_detail(&house.state, &bob, of_bob, &Waits::new()).unwrap();
-    assert_eq!(list.jobs[0].cancelled_by, Some(OPERATOR.uid));
+    let carl = viewer(Uid(1002), &[Private::Nodes]);
+    assert!(view::node_view(&house.state, &carl, &name("g1")).is_none());
+    assert!(view::node_list(&house.state, &carl).nodes.is_empty());
+    let map = view::cluster_map(&house.state, &carl);
+    assert!(map.groups.is_empty() && map.jobs.is_empty());
 }

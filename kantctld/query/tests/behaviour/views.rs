@@ -72,7 +72,7 @@ fn a_job_shows_why_it_waits_what_it_asks_for_and_its_story() {
     let key = JobKey::single(house.submit(ask));
     let reason = WaitReason::Priority { ahead: 2, next: key };
     let waits = Waits::from([(key, Wait { reason: reason.clone(), position: 3 })]);
-    let job = view::job_view(&house.state, key, &waits).unwrap();
+    let job = view::job_view(&house.state, &query::viewer::Viewer::ALL, key, &waits).unwrap();
     assert_eq!((job.cpus, job.gpus, job.position), (Cpus(3), Gpus(6), Some(3)));
     assert_eq!(job.memory.to_string(), "3G");
     assert_eq!(job.reason.unwrap().detail, reason);
@@ -217,12 +217,13 @@ fn a_brief_list_reads_as_the_whole_one_without_what_no_table_shows() {
 fn a_hold_shows_before_the_next_round() {
     let mut house = House::new();
     let key = JobKey::single(house.submit(Ask { hold: true, ..Ask::default() }));
-    let job = view::job_view(&house.state, key, &Waits::new()).unwrap();
+    let job =
+        view::job_view(&house.state, &query::viewer::Viewer::ALL, key, &Waits::new()).unwrap();
     assert_eq!(job.reason.unwrap().code, "JobHeldUser");
     let target = state::Target { key };
     house.apply(state::Command::ReleaseJob { actor: crate::house::USER, target });
     let stale = Waits::from([(key, Wait { reason: WaitReason::Held, position: 1 })]);
-    let job = view::job_view(&house.state, key, &stale).unwrap();
+    let job = view::job_view(&house.state, &query::viewer::Viewer::ALL, key, &stale).unwrap();
     assert_eq!(job.reason.unwrap().detail, WaitReason::NotConsidered);
 }
 

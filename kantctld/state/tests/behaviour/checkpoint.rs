@@ -23,7 +23,9 @@ fn living(house: &mut House) -> AttemptId {
 }
 
 fn shown(house: &House, key: JobKey) -> Option<Time> {
-    job_view(&house.state, key, &Default::default()).unwrap().checkpoint_at
+    job_view(&house.state, &query::viewer::Viewer::ALL, key, &Default::default())
+        .unwrap()
+        .checkpoint_at
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn not_before(house: &House, key: JobKey) -> Option<Time> {
 }
 
 fn message(house: &House, key: JobKey) -> Option<String> {
-    view::job_view(&house.state, key, &Waits::new()).unwrap().message
+    view::job_view(&house.state, &query::viewer::Viewer::ALL, key, &Waits::new()).unwrap().message
 }
 
 #[test]

@@ -62,14 +62,16 @@ fn a_job_runs_on_without_a_node_that_is_free_once_it_says_so() {
     let second = wish(&house, "g2", id).unwrap();
     assert_eq!((second.want, second.resized.is_none()), (Want::Stop, true));
     assert!(holds(&house, "g2", id));
-    let shown = job_view(&house.state, id.key, &Default::default()).unwrap();
+    let shown =
+        job_view(&house.state, &query::viewer::Viewer::ALL, id.key, &Default::default()).unwrap();
     assert_eq!((shown.cpus.0, shown.leaving.as_slice()), (2, &[name("g2")][..]));
 
     house.wait(10);
     house.report("g2", id, end(EndCause::Stopped, 143));
     assert!(!holds(&house, "g2", id) && wish(&house, "g2", id).is_none());
     assert_eq!(house.phase(id.key), Phase::Running, "it runs on");
-    let shown = job_view(&house.state, id.key, &Default::default()).unwrap();
+    let shown =
+        job_view(&house.state, &query::viewer::Viewer::ALL, id.key, &Default::default()).unwrap();
     assert!(shown.leaving.is_empty() && shown.usage.is_none());
     house.wait(10);
     house.report("g1", id, exited(0));

@@ -168,7 +168,13 @@ fn the_hold_of_a_coordinator_is_for_coordinators_and_operators_to_end() {
     house.apply(hold(&USER));
     house.apply(hold(&coordinator));
     assert_eq!(house.refused(release(&USER)), Refusal::HeldByCoordinator { key });
-    let view = query::view::job_view(&house.state, key, &query::view::Waits::new()).unwrap();
+    let view = query::view::job_view(
+        &house.state,
+        &query::viewer::Viewer::ALL,
+        key,
+        &query::view::Waits::new(),
+    )
+    .unwrap();
     let reason = view.reason.unwrap();
     assert_eq!(reason.code, "JobHeldAdmin");
     assert!(reason.sentence.contains("held by a coordinator"), "{}", reason.sentence);
