@@ -122,7 +122,8 @@ fn page_statement(
     Ok((sql, wanted.values(), limit))
 }
 
-/// A page of the runs that the viewer sees, latest end first. Has fewer runs than asked for if they are large.
+/// A page of the runs that the viewer sees, latest end first. Has fewer runs than asked for if they
+/// are large.
 ///
 /// # Errors
 /// [`HistoryError`]; [`HistoryError::Question`] for an invalid query.

@@ -26,7 +26,8 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("nodes", &["r.nodes"]),
 ];
 
-/// Makes a report of the use that the viewer sees. `running` are the runs not finished at `as_of`, with their use up to now.
+/// Makes a report of the use that the viewer sees. `running` are the runs not finished at `as_of`,
+/// with their use up to now.
 ///
 /// # Errors
 /// [`HistoryError`]; [`HistoryError::Question`] for an invalid query.
