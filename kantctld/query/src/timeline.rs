@@ -32,7 +32,8 @@ pub(crate) fn without_job(text: &str, named: Option<JobKey>) -> String {
 pub const HOPELESS: &str = "cancelled, as requested with --kill-on-invalid-dep: its dependency can \
                             no longer be satisfied";
 
-/// The other job that an event names: one that preempts the job, is preempted by it, or was awaited.
+/// The other job that an event names: one that preempts the job or is preempted by it, or the last
+/// that it waited for.
 #[must_use]
 pub const fn other_job(event: &TimelineEvent) -> Option<JobKey> {
     match event {

@@ -87,7 +87,7 @@ pub fn counts(state: &State) -> Counts {
     counts
 }
 
-/// A job or array task, without its timeline. `None` if there is none, or the viewer does not see it.
+/// A job or array task, without its timeline. `None` if there is none that the viewer sees.
 #[must_use]
 pub fn job_view(state: &State, viewer: &Viewer, key: JobKey, waits: &Waits) -> Option<JobView> {
     let (record, element) = state.element(key).filter(|(record, _)| viewer.sees(record))?;

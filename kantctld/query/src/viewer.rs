@@ -54,8 +54,8 @@ impl Viewer {
         self.limits(Private::Nodes).is_some()
     }
 
-    /// Whether the reader sees a node: where nodes are hidden, those of own jobs and of jobs that they
-    /// coordinate.
+    /// Whether the reader sees a node: where nodes are hidden, those of own jobs and of jobs that
+    /// they coordinate.
     #[must_use]
     pub fn sees_node(&self, state: &State, name: &NodeName) -> bool {
         let has_job = |limits: &Limits| {
@@ -103,8 +103,8 @@ impl Viewer {
     }
 }
 
-/// What the controller says about a node, without what a job or its programs said, which follows the
-/// first colon.
+/// What the controller says about a node, without what a job or its programs said, which follows
+/// the first colon.
 #[must_use]
 pub fn without_details(words: &str) -> &str {
     words.split_once(':').map_or(words, |(first, _)| first)

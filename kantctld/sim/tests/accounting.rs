@@ -131,7 +131,7 @@ impl TestCluster {
     }
 
     fn export(&self, since: Time) -> Export {
-        accounting::jobs(self.cluster.state(), since, self.cluster.now())
+        accounting::jobs(self.cluster.state(), |_| true, since, self.cluster.now())
     }
 }
 

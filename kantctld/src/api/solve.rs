@@ -52,16 +52,15 @@ pub async fn solve(
         search_placement(core, key, &Effort { trials, is_stopped: &is_stopped })
     });
     let solved = looked.await??;
-    Ok(Json(if core.viewer(&user).hides_jobs() { without_moves(solved) } else { solved }))
+    let (viewer, state) = (core.viewer(&user), core.state.read());
+    let is_seen = solved.answer == SolveAnswer::Moves
+        && solved.moves.iter().all(|one| viewer.sees_key(&state, one.key));
+    Ok(Json(if viewer.hides_jobs() && !is_seen { without_moves(solved) } else { solved }))
 }
 
 /// The answer for a user who does not see the jobs that would move.
 fn without_moves(solved: SolveView) -> SolveView {
     let lines = match solved.answer {
-        SolveAnswer::Moves if solved.moves.is_empty() => {
-            "it needs no moves: there is room for it, or will be when the jobs that are ending are \
-             gone"
-        }
         SolveAnswer::Moves => "it has room, if other jobs moved",
         SolveAnswer::Impossible => "no moves make room for it, which is proved",
         SolveAnswer::GaveUp => {

@@ -84,8 +84,8 @@ fn check_owner(state: &state::State, actor: &Actor, name: &ServiceName) -> Resul
     }
 }
 
-/// The refusal without whose service has the name, and which one has the port, where the reader does
-/// not see that service. Names and ports are global: that they are taken cannot be hidden.
+/// The refusal without whose service has the name, and which one has the port, where the reader
+/// does not see that service. Names and ports are global: that they are taken cannot be hidden.
 fn in_general(state: &state::State, viewer: &Viewer, refusal: Refusal) -> ApiFailure {
     let is_hidden = |name: &ServiceName| {
         state.service(name).is_some_and(|service| !viewer.sees_service_of(service.owner.uid))
