@@ -1,6 +1,7 @@
 //! The HTTP port of a whole controller: tokens, their scopes and ends, and what is open to all.
 
 mod jwts;
+mod private;
 mod roles;
 
 use crate::run::run;
@@ -42,7 +43,7 @@ impl Answer {
 
 impl Served {
     pub(super) async fn start() -> Self {
-        Self::start_with(|_| ()).await
+        Self::start_with(|_| {}).await
     }
 
     /// A controller with a changed configuration.
