@@ -167,7 +167,7 @@ fn entries(
 /// The fields of events that name another job, or say what one did.
 const OTHERS: [&str; 4] = ["preempted", "victim", "preempted_by", "reason"];
 
-/// The event as it is told to readers from whom jobs are hidden, if it is told in other words.
+/// The event for readers who do not see all jobs, if it differs for them.
 fn general(event: &Event, happened: &Happened, owners: &Owners) -> Option<General> {
     let (text, other) = match event {
         // Root stands for the controller, whose reason may say what a job did.

@@ -16,9 +16,9 @@ config_table! {
     /// Who has which rights; docs/operating/rights.md lists them. An entry is a user (a name or a
     /// uid) or, with `@`, a group (`@name` or `@gid`). All whose primary or supplementary group in
     /// this host's user database it is are members. The leader asks again after a minute, or after
-    /// `kantctl reload`; caches of the host, like sssd's, come on top. Digits are a name if there is
-    /// one. At startup, names that do not exist are left out with a warning. Coordinators are listed
-    /// at each account and queue.
+    /// `kantctl reload`; caches of the host, like sssd's, come on top. Digits are a name if
+    /// there is one. At startup, names that do not exist are left out with a warning. Coordinators
+    /// are listed at each account and queue.
     pub struct RolesTable {
         /// Operators may do everything. Root and the user that kantctld runs as are always
         /// operators.

@@ -2,7 +2,6 @@
 
 use super::attributes::{Attribute, Changeable, FromValue, Removed, Value};
 use super::spec::Ask;
-use crate::reason::BadRequest;
 use schemars::JsonSchema;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -89,21 +88,9 @@ impl Patch {
         ask
     }
 
-    /// Checks that a submitted job can be changed in this way at all.
-    ///
-    /// # Errors
-    /// [`BadRequest::NotChangeable`], [`BadRequest::NotRemovable`].
-    pub fn check(&self) -> Result<(), BadRequest> {
-        for (option, value) in &self.0 {
-            let (option, row) = (*option, option.row());
-            if row.changeable == Changeable::Never {
-                return Err(BadRequest::NotChangeable { option });
-            }
-            if value.is_none() && row.removed == Removed::Never {
-                return Err(BadRequest::NotRemovable { option });
-            }
-        }
-        Ok(())
+    /// The changed attributes, each with its new value; `None`: it is removed.
+    pub fn changes(&self) -> impl Iterator<Item = (Attribute, Option<&Value>)> {
+        self.0.iter().map(|(attribute, value)| (*attribute, value.as_ref()))
     }
 
     /// Are all changes allowed for a job that has nodes?

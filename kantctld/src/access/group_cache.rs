@@ -58,7 +58,7 @@ impl GroupCache {
                 return answer;
             }
             let look_up = move || {
-                // Until the database answers, even if nobody waits for it any more.
+                // Until the database answers, even if no request waits for it any more.
                 let _turn = turn;
                 let answer = this.look_up(uid);
                 this.keep(uid, Instant::now(), answer.clone());
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lookups_of_one_user_follow_each_other_and_nobody_waits_for_ever() {
+    async fn lookups_of_one_user_follow_each_other_and_no_request_waits_for_ever() {
         let patience = Duration::from_millis(10);
         let cache = Arc::new(GroupCache { patience, ..GroupCache::new(false) });
         let turn = cache.turns[0].clone().lock_owned().await;

@@ -77,8 +77,8 @@ fn no_job(node: &str, uid: u32) -> Refusal {
 
 fn groups_unknown(uid: u32) -> Refusal {
     let message = format!(
-        "the user database of the controller's host did not say which groups uid {uid} has, so they \
-         may be an operator, for whom no node may act"
+        "the user database of the controller's host did not say which groups uid {uid} has: this \
+         may be an operator, and no node may act for operators"
     );
     let hint =
         "try again; if it persists, an operator must check the user on the controller's host";

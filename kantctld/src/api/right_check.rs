@@ -72,8 +72,8 @@ struct Passed {
 /// A user, and the node that vouches for them.
 type Named = (net::User, Option<String>);
 
-/// Checks a request, and returns the groups of its user for the rest of it. They are looked up after
-/// all other checks, because the user database may be slow.
+/// Checks a request, and returns the groups of its user for the rest of it. They are looked up
+/// after all other checks, because the user database may be slow.
 async fn check_user(
     core: &Core,
     route: &Route,

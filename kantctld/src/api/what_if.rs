@@ -9,7 +9,7 @@ use axum::extract::{Path, State};
 use common::id::JobKey;
 use common::job::check::check_ask;
 use common::job::{Ask, Phase};
-use common::reason::{Refusal, WaitReason};
+use common::reason::{BadRequest, Refusal, WaitReason};
 use common::time::Time;
 use common::wire::api::{ReasonView, StartOutlook, WhatIfRequest, WhatIfView};
 use engine::{Outlook, WaitingJob};
@@ -24,7 +24,7 @@ pub async fn what_if(
     body: Result<Json<WhatIfRequest>, JsonRejection>,
 ) -> Result<Json<WhatIfView>, ApiFailure> {
     let (Json(request), key) = (body?, core.key(&key)?);
-    request.patch.check().map_err(Refusal::from)?;
+    BadRequest::check_patch(&request.patch).map_err(Refusal::from)?;
     let (now, viewer) = (core.now(), core.viewer(&user));
     let owner = {
         let state = core.state.read();

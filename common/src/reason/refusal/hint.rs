@@ -51,8 +51,8 @@ impl Refusal {
         Some(match self {
             Self::UnknownJob { .. } => "see `kantctl queue --all`",
             Self::OperatorsOnly { .. } => {
-                "`operators` in [roles] in kantctld.toml lists them; a token needs the scope admin, \
-                 and on a node it does not count"
+                "`operators` in [roles] in kantctld.toml lists them; a token needs the scope \
+                 admin, and on a node it does not count"
             }
             Self::ViewersOnly { .. } => {
                 "[roles] in kantctld.toml lists them; a token needs the scope admin, and on a node \

@@ -120,8 +120,8 @@ fn the_state_of_a_dependency_on_a_hidden_job_is_hidden() {
         list.jobs[0].reason.clone().unwrap().sentence
     };
     assert!(sentence(&Viewer::ALL).contains("PENDING"), "{}", sentence(&Viewer::ALL));
-    let told = sentence(&viewer(BOB, &[Private::Jobs]));
-    assert!(told.contains("job 1 must succeed") && !told.contains("PENDING"), "{told}");
+    let shown = sentence(&viewer(BOB, &[Private::Jobs]));
+    assert!(shown.contains("job 1 must succeed") && !shown.contains("PENDING"), "{shown}");
     house.apply(Command::CancelJob { actor: OPERATOR, target: Target { key: of_ada } });
     let bracket = |viewer: &Viewer| {
         view::job_view(&house.state, viewer, of_bob, &Waits::new()).unwrap().dependency.unwrap()
@@ -143,13 +143,13 @@ fn a_job_cancelled_for_its_dependency_does_not_tell_what_became_of_a_hidden_job(
         Ask { dependency, kill_on_invalid_dependency, ..Ask::default() },
     );
     house.apply(Command::CancelJob { actor: OPERATOR, target: Target { key: of_ada } });
-    let told = |viewer: &Viewer| {
+    let shown = |viewer: &Viewer| {
         let list = view::job_detail(&house.state, viewer, of_bob, &Waits::new()).unwrap();
         serde_json::to_string(&(&list.jobs[0].message, &list.jobs[0].timeline)).unwrap()
     };
-    assert!(told(&Viewer::ALL).contains("job 1 had to succeed"), "{}", told(&Viewer::ALL));
-    let told = told(&viewer(BOB, &[Private::Jobs]));
-    assert!(told.contains("can no longer be satisfied") && !told.contains("job 1"), "{told}");
+    assert!(shown(&Viewer::ALL).contains("job 1 had to succeed"), "{}", shown(&Viewer::ALL));
+    let shown = shown(&viewer(BOB, &[Private::Jobs]));
+    assert!(shown.contains("can no longer be satisfied") && !shown.contains("job 1"), "{shown}");
 }
 
 #[test]
@@ -167,9 +167,9 @@ fn an_event_that_names_another_job_has_a_line_without_it() {
     for reason in [StartRefusal::NoJobWaits(key(17)), StartRefusal::GroupBroken(key(17))] {
         let event = Event::RoundEntryRefused { id, reason };
         assert_eq!(query::event::other_job(&event), Some(key(17)));
-        let told = query::event::line_without_job(&event);
-        assert!(told.starts_with("job 170: refused") && told.contains("another job"), "{told}");
-        assert!(!told.contains("job 17,"), "{told}");
+        let shown = query::event::line_without_job(&event);
+        assert!(shown.starts_with("job 170: refused") && shown.contains("another job"), "{shown}");
+        assert!(!shown.contains("job 17,"), "{shown}");
     }
 }
 

@@ -34,7 +34,7 @@ pub async fn deploy(
     request.check().map_err(Refusal::from)?;
     let (actor, viewer) = (core.actor(&user), core.viewer(&user));
     let refused = |refusal| in_general(&core.state.read(), &viewer, refusal);
-    // Before anything else is told about it.
+    // Before any other answer about it.
     check_owner(&core.state.read(), &actor, &request.name).map_err(refused)?;
     for role in &request.spec.roles {
         check_dependencies(&core, &user, &role.ask)?;

@@ -131,7 +131,7 @@ pub fn updated(state: &State, key: JobKey, patch: &Patch, actor: &Actor) -> Resu
     if key.index.is_some() {
         return Err(BadRequest::OneTask { job: key.job }.into());
     }
-    patch.check()?;
+    BadRequest::check_patch(patch)?;
     let ask = changed(state, record, patch, actor.operator)?;
     if !actor.operator && (patch.has(Attribute::Queue) || patch.has(Attribute::Account)) {
         check_held(state, record, actor)?;

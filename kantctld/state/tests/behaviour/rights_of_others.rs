@@ -1,4 +1,4 @@
-//! What nobody changes of a submitted job, and what a coordinator or support may not do to jobs of
+//! What no user changes of a submitted job, and what a coordinator or support may not do to jobs of
 //! others although they have the right to them.
 
 use crate::house::{House, OPERATOR, USER, exited, queue, running, settings, share};
