@@ -68,11 +68,11 @@ config_table! {
         /// `kantctl admin upgrade status` and docs/operating/upgrade.md. 0: no maximum; the leader
         /// raises the level as soon as all controllers know a higher one.
         rules_level_max: u8 = 0,
-        /// What ordinary users do not see of others (Slurm's PrivateData). `jobs`: jobs and services
-        /// of other users, in lists, explanations, accounting, reports and events; to such a user a
-        /// job of another does not exist, and a dependency on a job that is no longer kept is
-        /// refused. `usage`: the use of other users in reports, but not their jobs. `nodes`: nodes
-        /// on which the user has no job, but not names of nodes in reasons, forecasts and
+        /// What ordinary users do not see of others (Slurm's PrivateData). `jobs`: jobs and
+        /// services of other users, in lists, explanations, accounting, reports and events; to such
+        /// a user a job of another does not exist, and a dependency on a job that is no longer kept
+        /// is refused. `usage`: the use of other users in reports, but not their jobs. `nodes`:
+        /// nodes on which the user has no job, but not names of nodes in reasons, forecasts and
         /// reservations. Operators, viewers and support see everything, coordinators also the jobs
         /// and the use of their accounts and queues. Numbers of jobs, what queues hold, and the
         /// names and ports of services that are taken are not hidden. The key is each controller's

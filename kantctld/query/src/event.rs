@@ -50,8 +50,8 @@ pub const fn other_job(event: &Event) -> Option<JobKey> {
         | Event::JobHeldForFaults { .. }
         | Event::DependencyMoved { .. }
         | Event::JobForgotten { .. }
-        // The rest is about no job. Where it may name one, readers who do not see all jobs do not get
-        // it.
+        // The rest is about no job. Where it may name one, readers who do not see all jobs do not
+        // get it.
         | Event::Configured
         | Event::NodeRegistered { .. }
         | Event::NodeSilent { .. }

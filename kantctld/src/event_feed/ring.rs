@@ -33,7 +33,8 @@ pub struct Entry {
     pub general: Option<General>,
 }
 
-/// The line for readers who do not see all jobs, if an event names another job or says what one did.
+/// The line for readers who do not see all jobs, if an event names another job or says what one
+/// did.
 pub struct General {
     pub line: Box<[u8]>,
     /// The other job: readers who see it get the whole line.
