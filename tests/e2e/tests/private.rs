@@ -84,7 +84,7 @@ fn a_job_of_another_user_does_not_exist() -> anyhow::Result<()> {
         reader.ok(&["explain", &waits])?;
     }
     let own = other.submit(&["--hold"], "#!/bin/sh\n")?;
-    assert_eq!(listed(&other)?, [own.clone()]);
+    assert_eq!(listed(&other)?, std::slice::from_ref(&own));
 
     owner.touch("enough")?;
     owner.completed(&runs_on)?;

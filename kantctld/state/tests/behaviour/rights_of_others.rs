@@ -86,10 +86,10 @@ fn a_coordinator_changes_only_how_a_job_is_scheduled() {
         };
         let stamped = state::Stamped { at: house.now, command: update(&boss, key, patch) };
         let events = state::apply(&mut house.state, &stamped);
-        if let Some(state::Event::CommandRefused(refusal)) = events.first() {
-            if refusal.code() == "not_yours" {
-                refused.push(row.attribute);
-            }
+        if let Some(state::Event::CommandRefused(refusal)) = events.first()
+            && refusal.code() == "not_yours"
+        {
+            refused.push(row.attribute);
         }
     }
     assert_eq!(refused, [JobName, Comment, MailType, MailUser]);

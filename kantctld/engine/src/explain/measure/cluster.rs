@@ -202,6 +202,9 @@ pub fn fr_of(snapshot: &Snapshot, gpus: Gpus) -> f64 {
     fr(useless, all)
 }
 
+/// What fragmentation depends on: the class, free CPUs, memory and GPUs of a node.
+type FreeOf<'a> = (*const Class, Cpus, Bytes, u128, &'a [(u8, u16)]);
+
 /// FGD's ratio: the fraction of the free GPUs on usable nodes that the typical job, drawn by its
 /// weight, cannot use. `None`: no typical jobs are known. The cost grows with the number of
 /// different nodes times the number of shapes.
@@ -211,7 +214,7 @@ pub fn fgd(snapshot: &Snapshot, typical: &[Typical]) -> Option<f64> {
         return None;
     }
     let cluster = laid_out(snapshot);
-    let mut known: BTreeMap<(*const Class, Cpus, Bytes, u128, &[(u8, u16)]), f64> = BTreeMap::new();
+    let mut known: BTreeMap<FreeOf<'_>, f64> = BTreeMap::new();
     let (mut lost, mut all) = (0.0, 0.0);
     for node in open_nodes(&cluster).filter(|node| node.free.milli_sum() > 0) {
         let free = &node.free;

@@ -51,9 +51,9 @@ pub(super) fn check(
     }
     // A change of one component may delay all of them.
     let others = record.set.into_iter().flat_map(|set| set.keys());
-    let others = others.filter(|key| state.job(key.job).is_some());
+    let mut others = others.filter(|key| state.job(key.job).is_some());
     let right = JobAction::Update.right();
-    others.map(|key| target::check_right(state, actor, right, key)).collect::<Result<(), _>>()?;
+    others.try_for_each(|key| target::check_right(state, actor, right, key))?;
     // The role in a queue gives none in an account, and the reverse.
     let before = &record.spec.ask;
     let is_in = |is_moved: bool, ask: &Ask| !is_moved || state.coordinates(&actor.roles, ask);
