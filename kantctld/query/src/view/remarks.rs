@@ -96,10 +96,10 @@ pub(super) fn reason(
         reason => viewer.reason(state, reason),
     };
     let (code, sentence) = match element {
-        Element { held_by_operator: true, .. } => {
+        Element { held_by, .. } if held_by.operator() => {
             ("JobHeldAdmin", "held by an operator; only an operator can release it".to_owned())
         }
-        Element { held_by_coordinator: true, .. } => (
+        Element { held_by, .. } if held_by.coordinator() => (
             "JobHeldAdmin",
             "held by a coordinator; only coordinators and operators can release it".to_owned(),
         ),

@@ -25,13 +25,10 @@ pub(super) fn apply(
         let by_other = !target::is_owner(state, actor, key);
         let (by_operator, by_coordinator) =
             (by_other && actor.operator, by_other && !actor.operator);
-        let is_more = by_operator && !element.held_by_operator
-            || by_coordinator && !element.held_by_coordinator;
-        if !element.held || is_more {
+        let held_by = element.held_by.and(by_operator, by_coordinator);
+        if !element.held || held_by != element.held_by {
             if let Some(element) = state.element_mut(key) {
-                element.held = true;
-                element.held_by_operator |= by_operator;
-                element.held_by_coordinator |= by_coordinator;
+                (element.held, element.held_by) = (true, held_by);
             }
             state.record_event(events, Event::JobHeld { key, by: actor.uid });
         }

@@ -5,6 +5,7 @@
 use super::target::{self, Did};
 use crate::command::Actor;
 use crate::event::Event;
+use crate::held_by::HeldBy;
 use crate::state::State;
 use common::id::JobKey;
 use common::job::Phase;
@@ -24,18 +25,17 @@ pub(super) fn apply(
         if !element.held {
             return Did::Not(Refusal::NotHeld { key });
         }
-        if element.held_by_operator && !actor.operator {
+        if element.held_by.operator() && !actor.operator {
             return Did::Not(Refusal::HeldByOperator { key });
         }
         let coordinates = || state.coordinates(&actor.roles, &record.spec.ask);
-        if element.held_by_coordinator && !actor.operator && !coordinates() {
+        if element.held_by.coordinator() && !actor.operator && !coordinates() {
             return Did::Not(Refusal::HeldByCoordinator { key });
         }
         let now = state.now;
         if let Some(element) = state.element_mut(key) {
             element.released_at = Some(now);
-            (element.held, element.held_by_operator) = (false, false);
-            element.held_by_coordinator = false;
+            (element.held, element.held_by) = (false, HeldBy::User);
             // A release ends the delay after faults: the user wants the job to be tried again soon.
             element.faults = None;
         }

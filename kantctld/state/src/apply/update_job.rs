@@ -201,7 +201,7 @@ fn of_the_set(record: &Record, patch: &Patch) -> Result<(), Refusal> {
 /// coordinator who holds it.
 fn check_held(state: &State, record: &Record, actor: &Actor) -> Result<(), Refusal> {
     let mut elements = record.elements.iter();
-    let held = elements.find(|(_, element)| element.held_by_coordinator);
+    let held = elements.find(|(_, element)| element.held_by.coordinator());
     match held.filter(|_| !state.coordinates(&actor.roles, &record.spec.ask)) {
         Some((index, _)) => Err(Refusal::HeldByCoordinator { key: record.key(*index) }),
         None => Ok(()),

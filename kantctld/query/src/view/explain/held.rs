@@ -22,7 +22,7 @@ pub(super) fn held(waiting: &Waiting<'_>) -> String {
     }
     let element = waiting.state.element(key).map(|(_, element)| element);
     let failed = element.is_some_and(|element| element.faults.is_some());
-    let by_coordinator = element.is_some_and(|element| element.held_by_coordinator);
+    let by_coordinator = element.is_some_and(|element| element.held_by.coordinator());
     match waiting.is_held_by_operator() {
         true => format!("ask an operator to release it (`kantctl release {key}`)"),
         false if by_coordinator => {

@@ -3,6 +3,7 @@
 use crate::view::Waits;
 use common::id::JobKey;
 use common::job::Phase;
+use state::held_by::HeldBy;
 use state::job::{Element, Record};
 use std::collections::BTreeMap;
 
@@ -17,8 +18,7 @@ pub(super) fn summary(record: &Record, waits: &Waits, first: JobKey) -> Vec<Stri
                 pending += 1;
                 let wait = waits.get(&record.key(*index)).map(|wait| wait.reason.code());
                 let code = match element {
-                    Element { held_by_operator: true, .. } => "JobHeldAdmin",
-                    Element { held_by_coordinator: true, .. } => "JobHeldCoordinator",
+                    Element { held_by, .. } if *held_by != HeldBy::User => "JobHeldAdmin",
                     Element { held: true, .. } => "JobHeldUser",
                     _ => wait.unwrap_or("None"),
                 };
