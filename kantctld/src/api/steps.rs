@@ -68,13 +68,11 @@ fn note_wish(remark: &Remark, wish: &StepWish) {
         StepWish::Open(ask) => remark.detail(format!("open {}", ask.name)),
         StepWish::Close { number, exit } => remark.detail(format!("close {number}: {exit}")),
         StepWish::Signal { number, signal } => remark.detail(format!("{signal} to {number}")),
-        // The first one of a reader is written if the job is another user's.
-        StepWish::Listen { from: None, .. } => remark.mark_repeated_of_owner(),
-        StepWish::Hold { .. }
-        | StepWish::Say { .. }
-        | StepWish::Listen { .. }
-        | StepWish::Speak { .. }
-        | StepWish::List => remark.mark_repeated(),
+        // The client chooses where it begins, so each one is written if the job is another user's.
+        StepWish::Listen { .. } => remark.mark_repeated_of_owner(),
+        StepWish::Hold { .. } | StepWish::Say { .. } | StepWish::Speak { .. } | StepWish::List => {
+            remark.mark_repeated()
+        }
     }
 }
 
