@@ -5,13 +5,21 @@ use common::config::ControllerConfig;
 use common::job::{Outcome, Phase};
 use common::node::Contact;
 use common::wire::api::NodeView;
-use e2e::{Cluster, ClusterOptions, Machine, Person};
+use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person};
 use std::time::Duration;
 
 /// A script that exits with the code in a file, once the file exists.
 const SCRIPT: &str = "#!/bin/sh\necho begin $$ >> log-$SLURM_JOB_ID\n\
     while [ ! -e code-$SLURM_JOB_ID ]; do sleep 0.05; done\n\
     echo end $$ >> log-$SLURM_JOB_ID\nexit $(cat code-$SLURM_JOB_ID)\n";
+
+/// Ends the job `id` that runs [`SCRIPT`] with an exit `code`.
+fn end(kantctl: &Kantctl, id: &str, code: &str) -> anyhow::Result<()> {
+    // Renamed into place, since the job may read it at any moment.
+    let path = kantctl.dir().join(format!("code-{id}"));
+    std::fs::write(path.with_extension("new"), code)?;
+    Ok(std::fs::rename(path.with_extension("new"), path)?)
+}
 
 #[test]
 fn jobs_survive_their_node_daemon_and_their_ends_are_reported_afterwards() -> anyhow::Result<()> {
@@ -25,13 +33,7 @@ fn jobs_survive_their_node_daemon_and_their_ends_are_reported_afterwards() -> an
     }
 
     cluster.kill_node("n1")?;
-    let end = |id: &str, code: &str| -> anyhow::Result<()> {
-        // Renamed into place, since the job may read it at any moment.
-        let path = kantctl.dir().join(format!("code-{id}"));
-        std::fs::write(path.with_extension("new"), code)?;
-        Ok(std::fs::rename(path.with_extension("new"), path)?)
-    };
-    end(&during, "9")?;
+    end(&kantctl, &during, "9")?;
     let log = kantctl.dir().join(format!("log-{during}"));
     e2e::wait_for("the job to end without its daemon", || {
         Ok(std::fs::read_to_string(&log)?.contains("end").then_some(()))
@@ -47,7 +49,7 @@ fn jobs_survive_their_node_daemon_and_their_ends_are_reported_afterwards() -> an
     assert_eq!((job.outcome, job.attempt), (Some(Outcome::Failed), 1));
     assert_eq!(job.exit.map(|exit| exit.code), Some(9));
     assert_eq!(kantctl.job(&after)?.phase, Phase::Running);
-    end(&after, "0")?;
+    end(&kantctl, &after, "0")?;
     let job = kantctl.completed(&after)?;
     assert_eq!(job.attempt, 1);
     for id in [&during, &after] {
@@ -104,7 +106,7 @@ fn a_node_that_was_silent_when_the_controller_died_gets_the_full_timeout_again()
     cluster.start_controller()?;
     cluster.start_node("n1")?;
     cluster.wait_for_nodes()?;
-    std::fs::write(kantctl.dir().join(format!("code-{id}")), "0")?;
+    end(&kantctl, &id, "0")?;
     let job = kantctl.finished(&id)?;
     assert_eq!((job.outcome, job.attempt), (Some(Outcome::Completed), 1), "{:?}", job.timeline);
     Ok(())
@@ -131,7 +133,7 @@ fn a_node_that_stays_silent_is_lost_and_its_job_restarts_elsewhere() -> anyhow::
     // The lost node reconnects and must end its old job.
     cluster.start_node(&first)?;
     cluster.wait_for_nodes()?;
-    std::fs::write(kantctl.dir().join(format!("code-{id}")), "3")?;
+    end(&kantctl, &id, "3")?;
     let job = kantctl.finished(&id)?;
     assert_eq!((job.exit.map(|exit| exit.code), job.attempt), (Some(3), 2));
     Ok(())

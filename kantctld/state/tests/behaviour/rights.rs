@@ -10,18 +10,18 @@ use common::right::{Right, Roles};
 use common::time::Span;
 use state::{Actor, BulkAction, Command, Event, Settings, SomeTasks, Target};
 
-const BOSS: Uid = Uid(2000);
+pub const BOSS: Uid = Uid(2000);
 
-fn name(text: &str) -> QueueName {
+pub fn name(text: &str) -> QueueName {
     QueueName::new(text).unwrap()
 }
 
-fn account(text: &str) -> AccountName {
+pub fn account(text: &str) -> AccountName {
     AccountName::new(text).unwrap()
 }
 
 /// Queues main, lab with team below it, and ops.
-fn house() -> House {
+pub fn house() -> House {
     let mut house = House::new();
     let team = Queue { parent: Some(name("lab")), ..queue("team", false) };
     let queues = vec![queue("main", true), queue("lab", false), team, queue("ops", false)];
@@ -39,7 +39,7 @@ fn coordinator_of_account(text: &str) -> Actor {
     Actor { roles, ..Actor::user(BOSS) }
 }
 
-fn support() -> Actor {
+pub fn support() -> Actor {
     Actor { roles: Roles { support: true, ..Roles::NONE }, ..Actor::user(BOSS) }
 }
 

@@ -1,31 +1,15 @@
 //! What no user changes of a submitted job, and what a coordinator or support may not do to jobs of
 //! others although they have the right to them.
 
-use crate::house::{House, OPERATOR, USER, exited, queue, running, settings, share};
-use common::id::{AccountName, Gid, JobKey, QueueName, RequestKey, Uid};
+use crate::house::{House, OPERATOR, USER, exited, running, share};
+use crate::rights::{BOSS, account, house, name, support};
+use common::id::{Gid, JobKey, RequestKey};
 use common::job::attributes::{Changeable, ROWS, Removed, TimeLimit, Value};
 use common::job::{Ask, Attribute, Outcome, Owner, Patch, Phase};
 use common::reason::Refusal;
 use common::right::Roles;
 use common::time::{Span, Time};
-use state::{Actor, Command, Settings, Target};
-
-const BOSS: Uid = Uid(2000);
-
-fn name(text: &str) -> QueueName {
-    QueueName::new(text).unwrap()
-}
-
-fn account(text: &str) -> AccountName {
-    AccountName::new(text).unwrap()
-}
-
-fn house() -> House {
-    let mut house = House::new();
-    let queues = vec![queue("main", true), queue("lab", false), queue("ops", false)];
-    house.apply(Command::Configure(Settings { queues, ..settings() }));
-    house
-}
+use state::{Actor, Command, Target};
 
 fn coordinator(queues: &[&str], accounts: &[&str]) -> Actor {
     let queues = queues.iter().map(|text| name(text)).collect();
@@ -33,16 +17,12 @@ fn coordinator(queues: &[&str], accounts: &[&str]) -> Actor {
     Actor { roles: Roles { queues, accounts, ..Roles::NONE }, ..Actor::user(BOSS) }
 }
 
-fn support() -> Actor {
-    Actor { roles: Roles { support: true, ..Roles::NONE }, ..Actor::user(BOSS) }
-}
-
 fn update(actor: &Actor, key: JobKey, patch: Patch) -> Command {
     Command::UpdateJob { actor: actor.clone(), target: Target { key }, patch: Box::new(patch) }
 }
 
 fn submitted(house: &mut House, queue: &str, account: Option<&str>) -> JobKey {
-    let account = account.map(|text| AccountName::new(text).unwrap());
+    let account = account.map(self::account);
     let ask = Ask { queue: Some(name(queue)), account, ..Ask::default() };
     JobKey::single(house.submit(ask))
 }
