@@ -19,10 +19,10 @@ config_table! {
         /// The members: users (names or uids). If neither users nor groups are listed, every user
         /// may name the account, but none is charged to it by default.
         users: Vec<String> = Vec::new(),
-        /// Groups (names or gids) whose users are members.
+        /// Groups (names or gids); their users are members of the account.
         groups: Vec<String> = Vec::new(),
-        /// Coordinators: they may cancel, hold, release, requeue and update the account's jobs, as
-        /// far as the owner could. Entries as in [roles].
+        /// Coordinators: they may cancel, hold, release and requeue the account's jobs, and change
+        /// how these jobs are scheduled (docs/operating/rights.md). Entries as in [roles].
         coordinators: Vec<String> = Vec::new(),
         /// Limits on all running jobs of the account together, e.g. `{ jobs = 10, gpus = 64 }`.
         limits: LimitsTable = LimitsTable::default(),

@@ -51,9 +51,8 @@ config_table! {
         /// PEM file with the private key of `http_certificate`.
         http_key: String = String::new(),
         /// The controllers of this cluster, each as host:port; this controller may be among them.
-        /// With an empty list and an empty `state_dir`, kantctld starts a new cluster. With a list
-        /// that is not empty, run `kantctld found` to start a cluster, or `kantctld join` to join
-        /// one.
+        /// With an empty list and an empty `state_dir`, kantctld starts a new cluster. If the list
+        /// is not empty, run `kantctld found` to start a cluster, or `kantctld join` to join one.
         peers: Vec<String> = Vec::new(),
         /// This controller's name in messages. Empty: the host name.
         name: String = String::new(),
@@ -62,21 +61,23 @@ config_table! {
         /// when they join. Only its owner may read it, and no host other than the controllers has
         /// it.
         cluster_key: String = "/var/lib/kantctld/cluster.key".to_owned(),
-        /// The highest rules level to which the leader raises the cluster. A rules level is a
-        /// number that an upgrade raises. As long as this key has the level of the previous
-        /// release, the cluster stays at that level, and you can go back to that release. See
-        /// `kantctl admin upgrade status` and docs/operating/upgrade.md. 0: no maximum; the leader
-        /// raises the level as soon as all controllers know a higher one.
+        /// The highest rules level to which the leader raises the cluster. A rules level is the
+        /// number of a set of rules by which the controllers apply log entries; a new release may
+        /// know a higher level. As long as this key has the level of the previous release, the
+        /// cluster stays at that level, and you can go back to that release. See `kantctl admin
+        /// upgrade status` and docs/operating/upgrade.md. 0: no maximum; the leader raises the
+        /// level as soon as all controllers know a higher one.
         rules_level_max: u8 = 0,
         /// What ordinary users do not see of others (Slurm's PrivateData). `jobs`: jobs and
-        /// services of other users, in lists, explanations, accounting, reports and events; to such
-        /// a user a job of another does not exist, and a dependency on a job that is no longer kept
-        /// is refused. `usage`: the use of other users in reports, but not their jobs. `nodes`:
-        /// nodes on which the user has no job, but not names of nodes in reasons, forecasts and
-        /// reservations. Operators, viewers and support see everything, coordinators also the jobs
-        /// and the use of their accounts and queues. Numbers of jobs, what queues hold, and the
-        /// names and ports of services that are taken are not hidden. The key is each controller's
-        /// own: write it into the files of all.
+        /// services of other users, in lists, explanations, accounting, reports and events. A
+        /// request that names a job of another user is answered as if the job did not exist, and a
+        /// dependency on a forgotten job is refused. `usage`: the use of other users in reports;
+        /// their jobs are still shown. `nodes`: nodes on which the user has no job; names of nodes
+        /// in reasons, forecasts and reservations are still shown. Operators, viewers and support
+        /// see everything. Coordinators see, beyond their own, the jobs and the use of their
+        /// accounts and queues. Never hidden are how many jobs there are, what each queue holds,
+        /// and which names and ports of services are taken. Each controller reads this key from its
+        /// own file: write it into the files of all controllers.
         private: Vec<Private> = Vec::new(),
         /// kantd on a node forwards the requests of local users and of jobs, and names the user.
         /// `job_owners`: the controller accepts such requests only from ordinary users with a job
@@ -91,11 +92,11 @@ config_table! {
         /// are drained.
         submit_hosts: Vec<String> = Vec::new(),
         /// File with a secret of at least 32 bytes. On `http_listen`, JSON Web Tokens signed with
-        /// it (HS256, as Slurm's `auth/jwt`) are accepted. Empty: none are.
+        /// it (HS256, as Slurm's `auth/jwt`) are accepted. Empty: no such tokens.
         jwt_secret_file: String = String::new(),
         /// File with the public keys of an identity provider (a JWK set, RFC 7517). JSON Web Tokens
         /// signed with them (RS256, PS256, ES256, EdDSA) are accepted. The file is read again when
-        /// it changes. Empty: none are.
+        /// it changes. Empty: no such tokens.
         jwt_keys_file: String = String::new(),
         /// The claim with the user's name: `sun` in Slurm's tokens.
         jwt_user_claim: String = "sun".to_owned(),
@@ -119,28 +120,30 @@ config_table! {
         /// NODE_FAIL if they were submitted with --no-requeue.
         node_lost_after_seconds: u64 = 300,
         /// If a node has had no contact with the leading controller for this long, it ends its
-        /// jobs. So no job still runs there when it starts on another node. Jobs submitted with
-        /// --no-requeue continue. It may be at most `node_lost_after_seconds` minus
+        /// jobs, so that they no longer run there when they start on other nodes. Jobs submitted
+        /// with --no-requeue continue. The value may be at most `node_lost_after_seconds` minus
         /// `kill_grace_seconds` minus 10 seconds for the clean-up. `"auto"` means this maximum if
         /// `peers` lists other controllers and the maximum is at least 10 seconds; otherwise it
-        /// means 0. 0: nodes never do this, and jobs survive any outage of the controllers; but a
-        /// job may run twice if its node is only cut off. Use the same value on all controllers.
+        /// means 0. 0: nodes never end jobs for this reason, and jobs survive any outage of the
+        /// controllers; but a job may run twice if its node is only cut off. Use the same value on
+        /// all controllers.
         fence_after_seconds: AutoSeconds = AutoSeconds(None),
         /// Time between SIGTERM and SIGKILL when a job is cancelled or reaches its time limit.
         kill_grace_seconds: u64 = 30,
         /// The longest time between two scheduling rounds. A round also runs after each change.
         round_period_seconds: u64 = 10,
-        /// How long the controller keeps a finished job, for `kantctl show` and dependencies.
-        /// Accounting keeps it longer.
+        /// How long the controller keeps a finished job, for `kantctl show` and dependencies,
+        /// before it forgets the job. Accounting keeps the job longer.
         done_jobs_kept_seconds: u64 = 86_400,
-        /// The controller keeps at most this many finished jobs and array tasks of each user. Above
-        /// it, the oldest are forgotten before `done_jobs_kept_seconds`. 1000 of them need about
-        /// 1 MB of memory.
+        /// The controller keeps at most this many finished jobs and array tasks of each user.
+        /// Beyond that, the controller forgets the oldest before `done_jobs_kept_seconds`. 1000
+        /// jobs or tasks need about 1 MB of memory.
         user_done_tasks: u32 = 20_000,
         /// Maximum memory, in MiB, for the scripts, environments and arguments of one user's jobs;
-        /// a text that several jobs share counts once. Above it, new jobs of the user are refused
-        /// until some of the user's jobs have finished. In addition, a sixteenth of this size is
-        /// kept for finished jobs, for `kantctl requeue` and the API's `GET /v1/jobs/JOB/script`.
+        /// a text that several jobs share counts once. Beyond this maximum, new jobs of the user
+        /// are refused until some of the user's jobs have finished. In addition, a sixteenth of
+        /// this size is kept for finished jobs, for `kantctl requeue` and the API's `GET
+        /// /v1/jobs/JOB/script`.
         user_text_mib: u64 = 256,
         /// How many days each controller keeps finished jobs in its accounting, for `kantctl
         /// history`, sacct and reports. 0: forever.
@@ -171,9 +174,9 @@ config_table! {
         disk_reserve_mib: u64 = 64,
         /// The program that sends the e-mails that users request with --mail-type, as Slurm's
         /// MailProg. It is run as `PROGRAM -s SUBJECT ADDRESS,...`, like /usr/bin/mail, with the
-        /// job in its environment and an empty standard input. Empty: no mail is sent, and users of
-        /// --mail-type get a warning. Use the same value on all controllers, because the leader
-        /// sends the mail.
+        /// job's details in environment variables and an empty standard input. Empty: no mail is
+        /// sent, and users of --mail-type get a warning. Use the same value on all controllers,
+        /// because the leader sends the mail.
         mailer: String = String::new(),
         /// The user that runs `mailer` if kantctld runs as root. Otherwise `mailer` runs as the
         /// user of kantctld.
@@ -193,8 +196,9 @@ config_table! {
         /// true: the surplus is divided among the queues: first by `priority`, and among queues of
         /// equal priority by `weight`. The surplus is the capacity that is in no quota, and the
         /// unused part of the quotas. Preemptible jobs of a queue that holds more than its fair
-        /// share are preempted when another queue needs its own (docs/fairness.md). false: unused
-        /// quota is lent to other queues, and not divided by weight.
+        /// share are preempted when another queue is below its fair share and needs room
+        /// (docs/fairness.md). false: the jobs that come first in the order of all queues get the
+        /// surplus, and `weight` has no effect.
         fair_sharing: bool = false,
         /// With `fair_sharing`: which of several preemptible jobs of one queue with equal priority
         /// is preempted first. `submitted-last`: the newest submission. `loses-least`: the job that
@@ -214,8 +218,8 @@ config_table! {
         nvlink_domain: Vec<NvlinkDomainTable> = Vec::new(),
         /// The zones, one [[zone]] table for each.
         zone: Vec<ZoneTable> = Vec::new(),
-        /// The weights of multifactor priority, for queues with `order = "multifactor"`, and how
-        /// past use counts, also for `fair_sharing`.
+        /// The weights of multifactor priority, for queues with `order = "multifactor"`; and how
+        /// past use counts, for multifactor priority and for `fair_sharing`.
         priority: PriorityTable = PriorityTable::default(),
         /// With `fair_sharing`: limits for moving running jobs to make room for others.
         moves: MovesTable = MovesTable::default(),

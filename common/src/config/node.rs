@@ -47,7 +47,7 @@ config_table! {
         /// The cgroup under which the cgroups of jobs are made.
         cgroup_root: String = "kant".to_owned(),
         /// The IP address on which `kantd router` on this node listens for requests to services:
-        /// 127.0.0.1, 0.0.0.0 or one of the node's. Empty: no router runs here.
+        /// 127.0.0.1, 0.0.0.0 or an address of the node. Empty: no router runs here.
         router: String = String::new(),
         /// PEM file with the certificate of the router, followed by its intermediate certificates.
         /// Clients must then use TLS 1.3. It is read again when it changes. Empty: no TLS.
@@ -66,8 +66,8 @@ config_table! {
         /// fail on this node.
         container_runtime: String = String::new(),
         /// Paths of the host that are visible in a container, in addition to /dev, /proc, /sys,
-        /// `private_dirs` and the working directory of the job. Examples: `/home`, read-only
-        /// `/etc/hosts:ro`, at another path `/data/v2:/data`. The last part of a path may contain
+        /// `private_dirs` and the working directory of the job. Examples: `/home`; `/etc/hosts:ro`
+        /// (read-only); `/data/v2:/data` (at another path). The last part of a path may contain
         /// `*`. Paths that do not exist are left out.
         container_mounts: Vec<String> =
             vec!["/etc/hosts:ro".to_owned(), "/etc/resolv.conf:ro".to_owned()],

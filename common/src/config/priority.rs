@@ -7,18 +7,20 @@ config_table! {
     /// Each factor lies between 0 and 1. The priority of a job is the sum of all weights, each
     /// multiplied by its factor, minus the job's `--nice`.
     pub struct PriorityTable {
-        /// Weight of the waiting time.
+        /// Weight of the age factor, which grows with the waiting time.
         age: u32 = Factors::default().age,
         /// Waiting time at which the age factor reaches 1.
         age_max_seconds: u64 = Factors::default().age_max_seconds,
-        /// Weight of the job's size: its fraction of the cluster's GPUs (of the CPUs, if the
-        /// cluster has no GPUs).
+        /// Weight of the size factor: the fraction of the cluster's GPUs that the job requests (of
+        /// the CPUs, if the cluster has no GPUs).
         size: u32 = Factors::default().size,
-        /// Give the size factor to small jobs instead of large ones.
+        /// Use 1 minus this fraction as the size factor, so that small jobs come before large ones.
         favor_small: bool = Factors::default().favor_small,
-        /// Weight of the queue's priority, relative to the highest priority of any queue.
+        /// Weight of the queue factor: the queue's priority divided by the highest priority of any
+        /// queue.
         queue: u32 = Factors::default().queue,
-        /// Weight of the QoS's priority, relative to the highest priority of any QoS.
+        /// Weight of the QoS factor: the priority of the job's QoS divided by the highest priority
+        /// of any QoS.
         qos: u32 = Factors::default().qos,
         /// Weight of the fair-share factor, which is unrelated to `fair_sharing`. The factor is
         /// high if the job's account has used little of its share (`shares` in [[account]]).

@@ -15,8 +15,8 @@ config_table! {
         name: Option<QueueName> = None,
         /// The parent queue. Its quota, limits, users and nodes also apply to this queue.
         parent: Option<QueueName> = None,
-        /// Jobs that name no queue go to this queue. If no queue has this key, they go to the first
-        /// queue without children.
+        /// Jobs that name no queue go to this queue. If no queue has this key, such jobs go to the
+        /// first queue without children.
         default: bool = false,
         /// Jobs of a queue with a higher priority are considered first. With `fair_sharing`: queues
         /// of the same parent with a higher priority get surplus first.
@@ -38,8 +38,9 @@ config_table! {
         /// Accounts whose jobs may use it. Caution: every user may name an account that has no
         /// `users` and no `groups`, and may then use the queue.
         accounts: Vec<AccountName> = Vec::new(),
-        /// Coordinators: they may cancel, hold, release, requeue and update the jobs of the queue
-        /// and of the queues below it, as far as the owner could. Entries as in [roles].
+        /// Coordinators: they may cancel, hold, release and requeue the jobs of the queue and of
+        /// the queues below it, and change how these jobs are scheduled (docs/operating/rights.md).
+        /// Entries as in [roles].
         coordinators: Vec<String> = Vec::new(),
         /// The order of the queue's jobs: `fifo` (by the priority of queue and QoS, then by --nice,
         /// then by waiting time) or `multifactor` (by the weights of [priority]).
@@ -62,9 +63,9 @@ config_table! {
         /// longest wait first. A `multifactor` queue keeps its own order.
         backfill_candidates: Candidates = Candidates::default(),
         /// When the first job of the queue has waited for this long, e.g. `2h`, preemptible jobs of
-        /// the queue that overtook it are preempted, as few as possible. A job has overtaken it if
-        /// it comes later in the order of the queue, but started while the first job was waiting.
-        /// Empty: never.
+        /// the queue that overtook it are preempted, as few as possible. A job has overtaken the
+        /// first job if it comes later in the order of the queue, but started while the first job
+        /// was waiting. Empty: never.
         head_timeout: String = String::new(),
         /// How nodes are chosen for a job: `ebinpack` (fill nodes and leaf switches that are in
         /// use), `binpack` (fill nodes that are in use), `spread` (the node with the most free),
@@ -73,7 +74,7 @@ config_table! {
         placement: Placement = Placement::default(),
         /// With `placement = "espread"`: the zone in which the queue's services (`kantctl submit
         /// --service`) are spread. Only services of queues with `espread` and this zone are placed
-        /// there. All other jobs of the cluster, in whatever queue, are placed outside of it.
+        /// in the zone. All other jobs of the cluster, in whatever queue, are placed outside of it.
         zone: Option<ZoneName> = None,
         /// What happens to services when the zone is full: they are packed on nodes outside of it
         /// (`pack`) or wait (`wait`).
@@ -117,10 +118,10 @@ config_table! {
         /// protection.
         runtime_min: String = String::new(),
         /// With `fair_sharing`: a job is not preempted by jobs of other queues before it has run
-        /// for this long, e.g. `1h`. Empty: as in the parent. If the two queues have different
-        /// parents, the value of the job's own queue does not count. The value of its ancestor
-        /// directly below the nearest common parent counts instead. Example: a job in `lab/vision`
-        /// is protected from a job in `ops/night` by the value of `lab`.
+        /// for this long, e.g. `1h`. Empty: as in the parent. If the queues of the two jobs have
+        /// different parents, what counts is the value of the highest ancestor of the running job's
+        /// queue that is not an ancestor of the other queue. Example: a job in `lab/vision` is
+        /// protected from a job in `ops/night` by the value of `lab`.
         reclaim_runtime_min: String = String::new(),
         /// Allow jobs to share a GPU (`--gpus=0.5`). A job that uses more GPU memory than its share
         /// is ended (`hold_gpu_memory` in kantd.toml); until then, other jobs on that GPU may run

@@ -13,12 +13,13 @@ pub enum Private {
 }
 
 config_table! {
-    /// Who has which rights; docs/operating/rights.md lists them. An entry is a user (a name or a
-    /// uid) or, with `@`, a group (`@name` or `@gid`). All whose primary or supplementary group in
-    /// this host's user database it is are members. The leader asks again after a minute, or after
-    /// `kantctl reload`; caches of the host, like sssd's, come on top. Digits are a name if
-    /// there is one. At startup, names that do not exist are left out with a warning. Coordinators
-    /// are listed at each account and queue.
+    /// The page docs/operating/rights.md lists the rights. An entry is a user (a name or a uid) or,
+    /// with `@`, a group (`@name` or `@gid`). An entry of digits is a name if a user or group has
+    /// this name, and otherwise an id. The members of a group are all users who have it as primary
+    /// or supplementary group in this host's user database. The leader looks up a user's groups
+    /// again after a minute, or after `kantctl reload`; a cache of the host, such as sssd's, can
+    /// delay a change further. At startup, names that do not exist are left out with a warning.
+    /// Coordinators are listed at each account and queue.
     pub struct RolesTable {
         /// Operators may do everything. Root and the user that kantctld runs as are always
         /// operators.
