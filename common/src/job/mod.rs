@@ -1,6 +1,7 @@
 //! Jobs: requests, states and ends.
 
 pub mod array;
+pub mod asked;
 pub mod attributes;
 pub mod check;
 pub mod dependency;
