@@ -35,6 +35,7 @@ mod services;
 mod share;
 mod signal;
 mod slow_query;
+mod slurm;
 mod solve;
 mod steps;
 mod submit;
@@ -54,12 +55,13 @@ pub use audit::AuditPath;
 use audited::Auditor;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{get, post};
 use common::wire::node::NODE_PATH;
 use common::wire::peer::PEER_PATH;
 use leader::Relay;
 pub use openapi::show as openapi;
+pub use slurm::{in_slurms_form, is_slurms};
 use std::sync::Arc;
 pub use token_check::invalid as token_invalid;
 
@@ -74,10 +76,11 @@ pub fn router(core: Arc<Core>) -> Router {
     let auditor = Auditor { audit: core.audit.clone(), clock: core.clock.clone() };
     let relay = Arc::new(Relay::new(core.clone(), core.peers.identity.clone()));
     let leader_socket = from_fn_with_state(core.clone(), leader_socket::check);
-    Router::new()
+    let routes = Router::new()
         .merge(
             leader_routes()
                 .merge(stream_routes())
+                .merge(slurm::routes())
                 .route_layer(from_fn_with_state(relay, leader::answer_or_forward)),
         )
         .merge(leader_socket_routes().route_layer(leader_socket))
@@ -87,7 +90,12 @@ pub fn router(core: Arc<Core>) -> Router {
         .layer(from_fn_with_state(core.clone(), caller_check::check))
         .layer(from_fn_with_state(auditor, audited::audited))
         .layer(DefaultBodyLimit::max(body_limit::BODY_BYTES_MAX))
-        .with_state(core)
+        .with_state(core);
+    // Around the router, which must see the path without its slash.
+    Router::new()
+        .fallback_service(routes)
+        .layer(from_fn(slurm::in_slurms_form))
+        .layer(from_fn(slurm::without_slash))
 }
 
 /// Routes that the leader answers; another controller forwards them.

@@ -4,7 +4,7 @@
 use super::Scope;
 
 /// The methods of the API.
-pub const METHODS: [&str; 2] = ["GET", "POST"];
+pub const METHODS: [&str; 3] = ["GET", "POST", "DELETE"];
 
 /// A route of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +22,10 @@ const fn get(path: &'static str, scope: Scope) -> Route {
 
 const fn post(path: &'static str, scope: Scope) -> Route {
     Route { method: "POST", path, scope: Some(scope) }
+}
+
+const fn delete(path: &'static str, scope: Scope) -> Route {
+    Route { method: "DELETE", path, scope: Some(scope) }
 }
 
 const fn closed(method: &'static str, path: &'static str) -> Route {
@@ -97,6 +101,31 @@ pub const ROUTES: &[Route] = &[
     post("/v1/reservations", Admin),
     post("/v1/reservations/{name}/delete", Admin),
     post("/v1/reservations/{name}/update", Admin),
+    get("/slurm/{version}/ping", ClusterRead),
+    get("/slurm/{version}/diag", ClusterRead),
+    get("/slurm/{version}/jobs", JobsRead),
+    get("/slurm/{version}/job/{job_id}", JobsRead),
+    get("/slurm/{version}/nodes", ClusterRead),
+    get("/slurm/{version}/node/{name}", ClusterRead),
+    get("/slurm/{version}/partitions", ClusterRead),
+    get("/slurm/{version}/partition/{name}", ClusterRead),
+    get("/slurm/{version}/reservations", ClusterRead),
+    get("/slurm/{version}/reservation/{name}", ClusterRead),
+    get("/slurm/{version}/licenses", ClusterRead),
+    post("/slurm/{version}/job/submit", JobsSubmit),
+    post("/slurm/{version}/job/{job_id}", JobsManage),
+    delete("/slurm/{version}/job/{job_id}", JobsManage),
+    get("/slurmdb/{version}/jobs", JobsRead),
+    get("/slurmdb/{version}/job/{job_id}", JobsRead),
+    get("/slurmdb/{version}/accounts", ClusterRead),
+    get("/slurmdb/{version}/account/{name}", ClusterRead),
+    get("/slurmdb/{version}/qos", ClusterRead),
+    get("/slurmdb/{version}/qos/{name}", ClusterRead),
+    get("/slurmdb/{version}/users", ClusterRead),
+    get("/slurmdb/{version}/user/{name}", ClusterRead),
+    get("/slurmdb/{version}/associations", ClusterRead),
+    get("/slurmdb/{version}/clusters", ClusterRead),
+    get("/slurmdb/{version}/ping", ClusterRead),
     closed("GET", "/v1/tokens"),
     closed("POST", "/v1/tokens"),
     closed("POST", "/v1/tokens/{id}/revoke"),
@@ -125,6 +154,15 @@ pub const ROUTES: &[Route] = &[
     closed("POST", "/v1/cluster-key/adopt"),
     closed("POST", "/v1/cluster-key/offer"),
 ];
+
+impl Route {
+    /// Whether it is a route of kant's own API, which `openapi.json` describes; the others are
+    /// Slurm's.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        self.path.starts_with("/v1/")
+    }
+}
 
 /// The row of a route.
 #[must_use]

@@ -61,12 +61,17 @@ pub async fn kept(
 
 /// GET /v1/accounts
 pub async fn accounts(State(core): State<Arc<Core>>, _user: net::User) -> Json<AccountList> {
+    Json(account_list(&core))
+}
+
+/// The accounts and qualities of service in force.
+pub(super) fn account_list(core: &Core) -> AccountList {
     let as_of = core.now();
     let state = core.state.read();
     let known = state.settings();
     let (accounts, qos) = known.map(|known| (known.accounts.clone(), known.qos.clone())).unzip();
     let (accounts, qos) = (accounts.unwrap_or_default(), qos.unwrap_or_default());
-    Json(AccountList { accounts, qos, as_of })
+    AccountList { accounts, qos, as_of }
 }
 
 /// GET /v1/report
@@ -88,7 +93,11 @@ pub async fn report(
     Ok(Json(looked.await?.map_err(history_failure)?))
 }
 
-async fn history_page(
+/// One page of the runs that the query selects.
+///
+/// # Errors
+/// If accounting cannot be read, or the query is invalid.
+pub(super) async fn history_page(
     core: &Arc<Core>,
     uid: u32,
     query: HistoryQuery,

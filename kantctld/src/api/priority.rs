@@ -28,6 +28,18 @@ pub async fn list(
     Ok(Json(PriorityList { jobs, as_of: now }))
 }
 
+/// The priorities of all waiting jobs.
+///
+/// # Errors
+/// As [`forecast`].
+pub(super) async fn priorities(
+    core: &Arc<Core>,
+    uid: u32,
+) -> Result<Vec<PriorityView>, ApiFailure> {
+    let now = core.now();
+    Ok(forecast(core, uid, move |core| list_of(core, &[], now)).await??)
+}
+
 fn list_of(core: &Core, named: &[JobKey], now: Time) -> Result<Vec<PriorityView>, Refusal> {
     let state = &core.state.read().clone();
     if let Some(key) = named.iter().find(|key| state.job(key.job).is_none()) {

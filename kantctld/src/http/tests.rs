@@ -1,6 +1,7 @@
 //! The HTTP port of a whole controller: tokens, their scopes and ends, and what is open to all.
 
 mod jwts;
+mod slurm;
 
 use crate::run::run;
 use crate::session::NodeThreads;

@@ -47,6 +47,7 @@ mod services;
 mod setup;
 mod signal;
 mod slurm_clients;
+mod slurm_rest;
 mod srun;
 mod step_streams;
 mod steps;

@@ -95,7 +95,7 @@ async fn every_route_that_changes_something_has_a_line() {
         }
         expected += 1;
         let line = wait_for(path, || of_requests().get(expected - 1).cloned()).await;
-        assert_eq!(line["verb"], verb_of_route(path), "{path}: {line}");
+        assert_eq!(line["verb"], verb_of_route(&Method::POST, path), "{path}: {line}");
         let result = if answer.is_ok() { "done" } else { "refused" };
         assert_eq!(line["result"], result, "{path}: {line}, {answer:?}");
         assert_eq!(line["code"].is_null(), answer.is_ok(), "{path}: {line}");
@@ -108,7 +108,7 @@ async fn every_route_that_changes_something_has_a_line() {
     let line = wait_for("the channel's line", || of_requests().get(expected).cloned()).await;
     assert_eq!(
         (&line["verb"], &line["result"]),
-        (&verb_of_route(PEER_PATH).into(), &"refused".into())
+        (&verb_of_route(&Method::GET, PEER_PATH).into(), &"refused".into())
     );
 }
 
