@@ -12,7 +12,13 @@ pub(super) const ROWS: &[Row] = &[
     (stated("core_spec"), |_| Field::whole(0)),
     (stated("thread_spec"), |_| Field::whole(0)),
     (stated("cores_per_socket"), |_| Field::Number(None)),
-    (always("cpus_per_task"), |l| Field::Count(Some(l.job.ask.request.cpus_per_task.0.into()))),
+    // One is Slurm's default, which 0.0.38 does not write; clients made from its document fail on
+    // a number.
+    (plain("cpus_per_task"), |l| {
+        let cpus = l.job.ask.request.cpus_per_task.0;
+        Field::Number(Some(cpus.into()).filter(|_| cpus > 1))
+    }),
+    (stated("cpus_per_task"), |l| Field::Count(Some(l.job.ask.request.cpus_per_task.0.into()))),
     (always("cpus_per_tres"), |_| Field::text("")),
     (stated("cpu_frequency_minimum"), |_| Field::Number(None)),
     (stated("cpu_frequency_maximum"), |_| Field::Number(None)),
