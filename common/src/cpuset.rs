@@ -8,14 +8,20 @@ use std::str::FromStr;
 /// The largest CPU number accepted, far above any machine; it bounds memory.
 pub const CPU_ID_MAX: u32 = 65_535;
 
+/// The number of words without an allocation: enough for most machines, since each share of a job
+/// has a set.
+const FIRST_WORDS: usize = 4;
+
 /// A set of logical CPU numbers, as a bit mask.
 #[derive(
     Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(try_from = "String", into = "String")]
 pub struct CpuSet {
-    /// Bit `i % 64` of word `i / 64` is CPU `i`; no trailing zero words, so equal sets are equal.
-    words: Vec<u64>,
+    /// Bit `i % 64` of word `i / 64` is CPU `i`.
+    first: [u64; FIRST_WORDS],
+    /// The words after those; no trailing zero words, so equal sets are equal.
+    rest: Vec<u64>,
 }
 
 /// The text is not a CPU list.
@@ -26,7 +32,7 @@ pub struct CpuSetError(pub String);
 impl CpuSet {
     #[must_use]
     pub const fn new() -> Self {
-        Self { words: Vec::new() }
+        Self { first: [0; FIRST_WORDS], rest: Vec::new() }
     }
 
     /// CPUs `0..count`.
@@ -41,14 +47,16 @@ impl CpuSet {
             return;
         }
         let word = cpu as usize / 64;
-        if self.words.len() <= word {
-            self.words.resize(word + 1, 0);
+        if self.rest.len() + FIRST_WORDS <= word {
+            self.rest.resize(word + 1 - FIRST_WORDS, 0);
         }
-        self.words[word] |= 1 << (cpu % 64);
+        if let Some(word) = self.word_mut(word) {
+            *word |= 1 << (cpu % 64);
+        }
     }
 
     pub fn remove(&mut self, cpu: u32) {
-        if let Some(word) = self.words.get_mut(cpu as usize / 64) {
+        if let Some(word) = self.word_mut(cpu as usize / 64) {
             *word &= !(1 << (cpu % 64));
         }
         self.trim();
@@ -56,81 +64,103 @@ impl CpuSet {
 
     #[must_use]
     pub fn contains(&self, cpu: u32) -> bool {
-        self.words.get(cpu as usize / 64).is_some_and(|w| w >> (cpu % 64) & 1 == 1)
+        self.word(cpu as usize / 64) >> (cpu % 64) & 1 == 1
     }
 
     #[must_use]
     pub fn len(&self) -> u32 {
-        self.words.iter().map(|w| w.count_ones()).sum()
+        self.words().map(u64::count_ones).sum()
     }
 
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.words.is_empty()
+        self.first == [0; FIRST_WORDS] && self.rest.is_empty()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        self.words.iter().enumerate().flat_map(|(i, word)| {
-            let base = u32::try_from(i * 64).unwrap_or(u32::MAX);
-            (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| base + bit)
+        (0..).step_by(64).zip(self.words()).flat_map(|(base, word)| {
+            let without_lowest = |left: &u64| Some(left & (left - 1)).filter(|left| *left != 0);
+            let left = std::iter::successors(Some(word).filter(|word| *word != 0), without_lowest);
+            left.map(move |left| base + left.trailing_zeros())
         })
     }
 
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
-        self.zip(other, |a, b| a | b)
+        let mut set = self.clone();
+        set.insert_all(other);
+        set
     }
 
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
-        self.zip(other, |a, b| a & b)
+        let mut set = self.clone();
+        set.change(other, |a, b| a & b);
+        set
     }
 
     /// The CPUs of this set that are not in `other`.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
-        self.zip(other, |a, b| a & !b)
+        let mut set = self.clone();
+        set.remove_all(other);
+        set
     }
 
     /// Adds the CPUs of another set.
     pub fn insert_all(&mut self, other: &Self) {
-        if self.words.len() < other.words.len() {
-            self.words.resize(other.words.len(), 0);
+        if self.rest.len() < other.rest.len() {
+            self.rest.resize(other.rest.len(), 0);
         }
-        self.words.iter_mut().zip(&other.words).for_each(|(own, other)| *own |= other);
+        self.change(other, |a, b| a | b);
     }
 
     /// Removes the CPUs of another set.
     pub fn remove_all(&mut self, other: &Self) {
-        self.words.iter_mut().zip(&other.words).for_each(|(own, other)| *own &= !other);
-        self.trim();
+        self.change(other, |a, b| a & !b);
     }
 
     /// Is every CPU of this set in `other`?
     #[must_use]
     pub fn is_subset(&self, other: &Self) -> bool {
-        let word = |at: usize| other.words.get(at).copied().unwrap_or(0);
-        (0..).zip(&self.words).all(|(at, own)| own & !word(at) == 0)
+        self.words().enumerate().all(|(at, own)| own & !other.word(at) == 0)
     }
 
     /// Do the two share a CPU?
     #[must_use]
     pub fn intersects(&self, other: &Self) -> bool {
-        self.words.iter().zip(&other.words).any(|(own, other)| own & other != 0)
+        self.words().zip(other.words()).any(|(own, other)| own & other != 0)
     }
 
-    fn zip(&self, other: &Self, combine: impl Fn(u64, u64) -> u64) -> Self {
-        let word = |set: &Self, i: usize| set.words.get(i).copied().unwrap_or(0);
-        let words = self.words.len().max(other.words.len());
-        let mut set =
-            Self { words: (0..words).map(|i| combine(word(self, i), word(other, i))).collect() };
-        set.trim();
-        set
+    fn words(&self) -> impl Iterator<Item = u64> + '_ {
+        self.first.iter().chain(&self.rest).copied()
+    }
+
+    fn word(&self, at: usize) -> u64 {
+        let rest = || self.rest.get(at - FIRST_WORDS);
+        self.first.get(at).or_else(rest).copied().unwrap_or(0)
+    }
+
+    fn word_mut(&mut self, at: usize) -> Option<&mut u64> {
+        match at.checked_sub(FIRST_WORDS) {
+            None => self.first.get_mut(at),
+            Some(at) => self.rest.get_mut(at),
+        }
+    }
+
+    /// Combines each word with that of another set.
+    fn change(&mut self, other: &Self, combine: impl Fn(u64, u64) -> u64) {
+        for (own, other) in self.first.iter_mut().zip(other.first) {
+            *own = combine(*own, other);
+        }
+        let others = other.rest.iter().copied().chain(std::iter::repeat(0));
+        self.rest.iter_mut().zip(others).for_each(|(own, other)| *own = combine(*own, other));
+        self.trim();
     }
 
     fn trim(&mut self) {
-        while self.words.last() == Some(&0) {
-            self.words.pop();
+        while self.rest.last() == Some(&0) {
+            self.rest.pop();
         }
     }
 }
@@ -210,8 +240,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sets_behave_as_sets(a in btree_set(0u32..200, 0..40),
-                               b in btree_set(0u32..200, 0..40)) {
+        fn sets_behave_as_sets(a in btree_set(0u32..400, 0..40),
+                               b in btree_set(0u32..400, 0..40)) {
             let x: CpuSet = a.iter().copied().collect();
             let y: CpuSet = b.iter().copied().collect();
             prop_assert!(x.union(&y).iter().eq(a.union(&b).copied()));

@@ -118,7 +118,7 @@ pub fn fold<'a>(names: impl IntoIterator<Item = &'a NodeName>) -> String {
             continue;
         };
         // The number must have the group's padding, or expanding would change it.
-        let fits = |width: usize| format!("{number_value:0width$}") == number;
+        let fits = |width| digits == width || (digits > width && !number.starts_with('0'));
         match groups.last_mut() {
             Some((p, width, ranges)) if *p == prefix && *width > 0 && fits(*width) => {
                 match ranges.last_mut() {

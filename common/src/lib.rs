@@ -23,12 +23,14 @@ pub mod gpu;
 pub mod gpu_parts;
 pub mod health;
 pub mod hostlist;
+pub mod right;
 pub mod token;
 pub mod topology;
 
 pub mod node;
 pub mod policy;
 pub mod resource;
+pub mod route;
 
 pub mod autoscale;
 pub mod job;

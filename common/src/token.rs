@@ -1,7 +1,6 @@
-//! Tokens for programs that use the HTTP listener: their scopes, and the scope of each route. The
-//! controller checks requests by this table, and the reference page is generated from it.
+//! Tokens for programs that use the HTTP listener, and their scopes. The scope that a route needs
+//! is in [`crate::route`].
 
-mod route;
 mod scope;
 
 use crate::hex::is_hex;
@@ -11,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-pub use route::{METHODS, ROUTES, Route, route};
 pub use scope::{Scope, ScopeError, Scopes};
 
 /// The beginning of each token, by which people and secret scanners recognize one.

@@ -1,41 +1,91 @@
-//! Access rules: which users are operators, which may own jobs, and which a node may vouch for.
-//! They come from this controller's configuration and its host's user database, not from the
-//! replicated state.
+//! Access rules: the roles of users, which users may own jobs, and which a node may vouch for. They
+//! come from this controller's configuration and its host's user database, not from the replicated
+//! state.
+
+mod group_cache;
+mod vouching;
 
 use crate::accepted_jwts::AcceptedJwts;
-use crate::host_names::HostNames;
+use crate::members::{Members, RolesError};
 use crate::settings::SettingsError;
 use axum::http::StatusCode;
-use common::config::policy::Names as _;
-use common::config::{ControllerConfig, VouchedFor};
-use common::id::{Gid, NodeName, Uid};
+use common::config::{ControllerConfig, Private, VouchedFor};
+use common::id::{AccountName, Gid, NodeName, QueueName, Uid};
 use common::job::Owner;
-use net::{OwnerRules, Refusal, UserRecord};
+use common::right::Roles;
+use group_cache::GroupCache;
+use net::{OwnerRules, Refusal, UserGroups, UserRecord};
+use state::Actor;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The rules; a reload may change them.
 #[derive(Debug, Clone)]
 pub struct Access {
-    operators: BTreeSet<Uid>,
+    operators: Members,
+    viewers: Members,
+    support: Members,
+    /// The coordinators of queues.
+    queues: Vec<(QueueName, Members)>,
+    /// The coordinators of accounts.
+    accounts: Vec<(AccountName, Members)>,
+    /// A reload begins with an empty one.
+    groups: Arc<GroupCache>,
     owners: OwnerRules,
     vouched_for: VouchedFor,
+    /// What ordinary users do not see of others.
+    pub private: BTreeSet<Private>,
     submit_hosts: BTreeSet<NodeName>,
     /// The JSON Web Tokens that it accepts, if any.
     pub jwts: Option<Arc<AcceptedJwts>>,
 }
 
 impl Access {
-    /// Reads the configuration. Operators are root, this process's user, and the `admins`.
+    /// Reads the configuration. Root and this process's user are operators in any case. May block.
     ///
     /// # Errors
-    /// [`SettingsError::UnknownAdmin`], [`SettingsError::SubmitHosts`].
+    /// [`SettingsError::Roles`] for a name that this host does not know,
+    /// [`SettingsError::SubmitHosts`].
     pub fn configured(config: &ControllerConfig) -> Result<Self, SettingsError> {
-        let mut operators = BTreeSet::from([Uid(0), Uid(nix::unistd::geteuid().as_raw())]);
-        for admin in &config.admins {
-            let uid = admin.parse().map(Uid).ok().or_else(|| HostNames.user(admin));
-            operators.insert(uid.ok_or_else(|| SettingsError::UnknownAdmin(admin.clone()))?);
+        let (access, unknown) = Self::read(config)?;
+        match unknown.into_iter().next() {
+            Some(error) => Err(error.into()),
+            None => Ok(access),
         }
+    }
+
+    /// The same at startup, when users who have left, or a directory that does not answer yet, must
+    /// not keep the controller down: names that this host does not know get no role.
+    ///
+    /// # Errors
+    /// [`SettingsError::SubmitHosts`].
+    pub fn at_start(config: &ControllerConfig) -> Result<Self, SettingsError> {
+        let (access, unknown) = Self::read(config)?;
+        for error in unknown {
+            tracing::warn!("configuration: {error}; the entry does not count until a reload");
+        }
+        Ok(access)
+    }
+
+    fn read(config: &ControllerConfig) -> Result<(Self, Vec<RolesError>), SettingsError> {
+        let (roles, mut unknown) = (&config.roles, Vec::new());
+        let mut members = |key: &str, entries: &[String]| Members::read(key, entries, &mut unknown);
+        let always = [Uid(0), Uid(nix::unistd::geteuid().as_raw())];
+        let operators = members("roles.operators", &roles.operators).with_users(always);
+        let viewers = members("roles.viewers", &roles.viewers);
+        let support = members("roles.support", &roles.support);
+        let queues = config.queue.iter().filter_map(|one| Some((one.name.clone()?, one)));
+        let queues = queues.map(|(name, one)| {
+            let found = members(&format!("queue.{name}.coordinators"), &one.coordinators);
+            (name, found)
+        });
+        let queues = queues.collect();
+        let accounts = config.account.iter().filter_map(|one| Some((one.name.clone()?, one)));
+        let accounts = accounts.map(|(name, one)| {
+            let found = members(&format!("account.{name}.coordinators"), &one.coordinators);
+            (name, found)
+        });
+        let accounts = accounts.collect();
         let owners =
             OwnerRules { uid_min: config.uid_min, allow_unknown_users: config.allow_unknown_users };
         let mut submit_hosts = BTreeSet::new();
@@ -44,13 +94,66 @@ impl Access {
         }
         let vouched_for = config.nodes_may_vouch_for;
         let jwts = AcceptedJwts::configured(config)?.map(Arc::new);
-        Ok(Self { operators, owners, vouched_for, submit_hosts, jwts })
+        let groups = Arc::new(GroupCache::new(config.allow_unknown_users));
+        let access = Self {
+            operators,
+            viewers,
+            support,
+            queues,
+            accounts,
+            groups,
+            owners,
+            vouched_for,
+            private: config.private.iter().copied().collect(),
+            submit_hosts,
+            jwts,
+        };
+        Ok((access, unknown))
     }
 
-    /// Whether this user may do everything.
+    /// The groups of a user, if any role depends on groups; `None` if they are not known.
+    pub async fn groups(&self, uid: Uid) -> Option<UserGroups> {
+        if !self.has_groups() || self.operators.names(uid) {
+            return Some(UserGroups::default());
+        }
+        self.groups.clone().groups(uid).await
+    }
+
+    fn has_groups(&self) -> bool {
+        let coordinators = self.queues.iter().map(|(_, members)| members);
+        let coordinators = coordinators.chain(self.accounts.iter().map(|(_, members)| members));
+        let mut all =
+            [&self.operators, &self.viewers, &self.support].into_iter().chain(coordinators);
+        all.any(Members::has_groups)
+    }
+
+    /// Whether this user was an operator when last asked for. For limits only, which must not wait
+    /// for the user database.
     #[must_use]
-    pub fn is_operator(&self, uid: Uid) -> bool {
-        self.operators.contains(&uid)
+    pub fn was_operator(&self, uid: Uid) -> bool {
+        self.operators.has(uid, &self.groups.last(uid).0)
+    }
+
+    /// This user with all roles; without known groups, with those that are the user's by uid.
+    #[must_use]
+    pub fn actor(&self, uid: Uid, groups: Option<&UserGroups>) -> Actor {
+        let groups = groups.cloned().unwrap_or_default().0;
+        let is_theirs = |members: &Members| members.has(uid, &groups);
+        let queues = self.queues.iter().filter(|(_, members)| is_theirs(members));
+        let accounts = self.accounts.iter().filter(|(_, members)| is_theirs(members));
+        let roles = Roles {
+            support: is_theirs(&self.support),
+            viewer: is_theirs(&self.viewers),
+            queues: queues.map(|(name, _)| name.clone()).collect(),
+            accounts: accounts.map(|(name, _)| name.clone()).collect(),
+        };
+        Actor { uid, operator: is_theirs(&self.operators), roles }
+    }
+
+    /// Whether users keep their roles in requests that a node forwards.
+    #[must_use]
+    pub fn vouched_keep_roles(&self) -> bool {
+        self.vouched_for == VouchedFor::Operators
     }
 
     /// The owner of a job submitted by this user, and all groups of theirs: queues and QoS may be
@@ -91,79 +194,61 @@ impl Access {
         let hint = "make the token on a login host or a controller's host";
         Err(Refusal::new(StatusCode::FORBIDDEN, "voucher_refused", message).hint(hint))
     }
-
-    /// Checks that the node may vouch for this user. Root on a node can make it vouch for any user,
-    /// so by default a node vouches for the owners of its jobs, whose processes root controls
-    /// there in any case. `has_job`: the user has a job on the node.
-    ///
-    /// # Errors
-    /// A refusal that names where to ask instead.
-    pub fn check_voucher(
-        &self,
-        node: &str,
-        uid: u32,
-        has_job: impl FnOnce() -> bool,
-    ) -> Result<(), Refusal> {
-        match self.vouched_for {
-            VouchedFor::Operators => Ok(()),
-            _ if self.is_operator(Uid(uid)) => Err(not_for_operators(node, uid)),
-            VouchedFor::Users => Ok(()),
-            VouchedFor::JobOwners if self.is_submit_host(node) || has_job() => Ok(()),
-            VouchedFor::JobOwners => Err(no_job(node, uid)),
-        }
-    }
-}
-
-fn not_for_operators(node: &str, uid: u32) -> Refusal {
-    let kind = if uid == 0 { "root" } else { "operators" };
-    let message =
-        format!("node {node} may not act for {kind} (uid {uid}): ask on a controller's host");
-    let hint = "there kantctl uses kantctld's own socket (`socket` in kantctld.toml); to let nodes \
-                act for operators, set `nodes_may_vouch_for = \"operators\"` in kantctld.toml of \
-                each controller, which lets root on any node operate the cluster";
-    Refusal::new(StatusCode::FORBIDDEN, "voucher_refused", message).hint(hint)
-}
-
-fn no_job(node: &str, uid: u32) -> Refusal {
-    let message = format!("node {node} may not act for uid {uid}, which has no job on it");
-    let hint = "use kantctl on a login host; an operator makes this node one by adding it to \
-                `submit_hosts` in kantctld.toml of each controller";
-    Refusal::new(StatusCode::FORBIDDEN, "voucher_refused", message).hint(hint)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use common::config::{AccountTable, QueueTable, RolesTable};
 
     fn access(config: ControllerConfig) -> Access {
         Access::configured(&config).unwrap()
     }
 
+    #[tokio::test]
+    async fn roles_are_given_by_user_and_by_primary_or_other_group() {
+        let list = |entry: &str| vec![entry.to_owned()];
+        let roles =
+            RolesTable { viewers: list("@daemon"), support: list("4711"), ..RolesTable::default() };
+        let (queue, account) = (QueueName::new("phys").unwrap(), AccountName::new("lab").unwrap());
+        let config = ControllerConfig {
+            roles,
+            queue: vec![QueueTable {
+                name: Some(queue.clone()),
+                coordinators: list("@daemon"),
+                ..QueueTable::default()
+            }],
+            account: vec![AccountTable {
+                name: Some(account.clone()),
+                coordinators: list("4711"),
+                ..AccountTable::default()
+            }],
+            ..ControllerConfig::default()
+        };
+        let access = access(config);
+        assert!(access.actor(Uid(1), None).roles.is_none(), "the groups are not known");
+        // The user daemon, whose primary group it is.
+        let groups = access.groups(Uid(1)).await;
+        let member = access.actor(Uid(1), groups.as_ref());
+        assert!(member.roles.viewer && !member.roles.support && !member.operator);
+        assert_eq!(member.roles.queues, [queue].into());
+        let user = access.actor(Uid(4711), None);
+        assert!(user.roles.support && !user.roles.viewer && user.roles.queues.is_empty());
+        assert_eq!(user.roles.accounts, [account].into());
+        assert!(access.actor(Uid(0), None).operator);
+        let other = access.groups(Uid(2)).await.unwrap();
+        assert!(access.actor(Uid(2), Some(&other)).roles.is_none());
+    }
+
     #[test]
-    fn a_node_vouches_for_owners_of_its_jobs_and_for_others_only_where_that_is_configured() {
-        let admins = vec!["4711".to_owned()];
-        let submit_hosts = vec!["login[1-2]".to_owned()];
-        let config =
-            ControllerConfig { admins: admins.clone(), submit_hosts, ..Default::default() };
-        let strict = access(config);
-        for uid in [0, 4711] {
-            let refusal = strict.check_voucher("n1", uid, || true).unwrap_err();
-            assert!(refusal.error.message.contains("node n1 may not act for"), "{refusal:?}");
-            assert!(refusal.error.hint.unwrap().contains("nodes_may_vouch_for"));
-        }
-        assert!(strict.check_voucher("n1", 4712, || true).is_ok());
-        assert!(strict.check_voucher("login2", 4712, || false).is_ok());
-        let refusal = strict.check_voucher("n1", 4712, || false).unwrap_err();
-        assert!(refusal.error.message.contains("no job"), "{refusal:?}");
-        let nodes_may_vouch_for = VouchedFor::Users;
-        let users = access(ControllerConfig { nodes_may_vouch_for, ..Default::default() });
-        assert!(users.check_voucher("n1", 4712, || false).is_ok());
-        assert!(users.check_voucher("n1", 0, || true).is_err());
-        let nodes_may_vouch_for = VouchedFor::Operators;
-        let open = access(ControllerConfig { admins, nodes_may_vouch_for, ..Default::default() });
-        for uid in [0, 4711, 4712] {
-            assert!(open.check_voucher("n1", uid, || false).is_ok());
-        }
+    fn an_unknown_name_is_left_out_at_startup_and_refused_otherwise() {
+        let support = vec!["no-such-user".to_owned(), "4711".to_owned()];
+        let roles = RolesTable { support, ..RolesTable::default() };
+        let config = ControllerConfig { roles, ..ControllerConfig::default() };
+        let error = Access::configured(&config).unwrap_err().to_string();
+        assert!(error.contains("`no-such-user` does not exist"), "{error}");
+        let access = Access::at_start(&config).unwrap();
+        assert!(access.actor(Uid(4711), None).roles.support);
     }
 
     #[test]

@@ -31,6 +31,7 @@ mod priority;
 mod reload;
 mod reservations;
 mod response_spool;
+mod right_check;
 mod services;
 mod share;
 mod signal;
@@ -63,7 +64,7 @@ use leader::Relay;
 pub use openapi::show as openapi;
 pub use slurm::{in_slurms_form, is_slurms};
 use std::sync::Arc;
-pub use token_check::invalid as token_invalid;
+pub use token_check::{has_roles as token_has_roles, invalid as token_invalid};
 
 /// Where a controller joins.
 const CONTROLLERS_PATH: &str = "/v1/controllers";
@@ -76,15 +77,17 @@ pub fn router(core: Arc<Core>) -> Router {
     let auditor = Auditor { audit: core.audit.clone(), clock: core.clock.clone() };
     let relay = Arc::new(Relay::new(core.clone(), core.peers.identity.clone()));
     let leader_socket = from_fn_with_state(core.clone(), leader_socket::check);
+    let rights = || from_fn_with_state(core.clone(), right_check::check);
     let routes = Router::new()
         .merge(
             leader_routes()
                 .merge(stream_routes())
                 .merge(slurm::routes())
+                .route_layer(rights())
                 .route_layer(from_fn_with_state(relay, leader::answer_or_forward)),
         )
-        .merge(leader_socket_routes().route_layer(leader_socket))
-        .merge(local_routes())
+        .merge(leader_socket_routes().route_layer(rights()).route_layer(leader_socket))
+        .merge(local_routes().route_layer(rights()))
         .fallback(error::no_such_path)
         .layer(from_fn_with_state(core.clone(), body_limit::limit_body))
         .layer(from_fn_with_state(core.clone(), caller_check::check))

@@ -219,6 +219,7 @@ pub fn copy_state(core: &Core) -> (Head, State) {
 
 /// Writes backups by this plan, until the controller stops.
 pub async fn run(core: Arc<Core>, plan: BackupPlan) {
+    *core.newest_backup.lock() = Some(Time::default());
     if let Err(error) = plan.check_dir() {
         tracing::error!("no backup can be made: {}", with_causes(&error));
     }
@@ -248,12 +249,17 @@ fn write_if_due(core: &Core, plan: &BackupPlan) -> Result<Option<PathBuf>, Write
         (state.settings().is_none(), state.now())
     };
     let now = wall_clock().max(changed);
-    if is_empty || !plan.is_due(&plan.list().map_err(file_error(&plan.dir))?, changed, now) {
+    let backups = plan.list().map_err(file_error(&plan.dir))?;
+    let newest = backups.iter().map(|backup| backup.at).filter(|at| *at <= now).max();
+    *core.newest_backup.lock() = Some(newest.unwrap_or_default());
+    if is_empty || !plan.is_due(&backups, changed, now) {
         return Ok(None);
     }
     let (head, state) = copy_state(core);
     let head = Head { at: state.now(), ..head };
-    plan.write(&head, &state, now).map(Some)
+    let path = plan.write(&head, &state, now)?;
+    *core.newest_backup.lock() = Some(head.at);
+    Ok(Some(path))
 }
 
 #[cfg(test)]

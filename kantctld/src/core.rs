@@ -3,6 +3,7 @@
 
 mod command_error;
 mod parts;
+mod users;
 
 use crate::access::Access;
 use crate::admission_limits::AdmissionLimits;
@@ -27,10 +28,10 @@ use common::time::Time;
 use common::wire::node::RouteOrder;
 use lead::Parts;
 use lead::services::{Autoscaler, Readiness};
-use net::{Revocations, User};
+use net::Revocations;
 pub use parts::{LeaderHint, Recorders, Trust};
 use query::view::Waits;
-use state::{Actor, Command, Event, Target};
+use state::{Command, Event, Target};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
@@ -78,6 +79,9 @@ pub struct Core {
     pub token_uses: TokenUses,
     /// Counters of the rounds of this controller.
     pub round_stats: RoundStats,
+    /// The time of the state in the newest backup that this controller has made; zero if there is
+    /// none. `None`: it makes no backups by itself.
+    pub newest_backup: Mutex<Option<Time>>,
     /// Events for `watch` requests.
     pub event_feed: EventFeed,
     /// What nodes report of the replicas of services.
@@ -126,7 +130,7 @@ impl Core {
         let Trust { access, keys } = trust;
         let access = Arc::new(RwLock::new(Arc::new(access)));
         let trusted = access.clone();
-        let is_trusted = Arc::new(move |uid| trusted.read().is_operator(Uid(uid)));
+        let is_trusted = Arc::new(move |uid| trusted.read().was_operator(Uid(uid)));
         Arc::new(Self {
             state,
             standing: peers.log.status(),
@@ -151,6 +155,7 @@ impl Core {
             audit,
             token_uses: TokenUses::default(),
             round_stats: RoundStats::default(),
+            newest_backup: Mutex::default(),
             event_feed: EventFeed::default(),
             readiness: RwLock::default(),
             autoscaler: RwLock::default(),
@@ -260,22 +265,6 @@ impl Core {
         let address = standing.members.known.get(&id)?.address.clone();
         // A single controller has no address.
         (!address.is_empty()).then_some(LeaderHint { id, address })
-    }
-
-    /// The user of a request, with their rights.
-    pub fn actor(&self, user: &User) -> Actor {
-        let uid = Uid(user.uid);
-        Actor { uid, operator: user.may_operate && self.access().is_operator(uid) }
-    }
-
-    /// The access rules.
-    pub fn access(&self) -> Arc<Access> {
-        self.access.read().clone()
-    }
-
-    /// Replaces the access rules.
-    pub fn set_access(&self, access: Access) {
-        *self.access.write() = Arc::new(access);
     }
 
     /// The cluster's name; empty until the first settings are applied.

@@ -4,23 +4,27 @@
 //! A reader that begins at an earlier point first reads the latest events of the log (`recent`),
 //! and then, once it has all of them, the lines that are made for all readers (`ring`).
 
+mod audience;
 mod recent;
 mod ring;
 
+use audience::{Owners, Subject, Whose};
 pub use recent::{Begin, Gap};
 pub use ring::{Reading, Taken};
 
 use crate::shared_state::SharedState;
 use crate::state_machine::AppliedEvents;
-use common::id::{JobId, JobKey, LogIndex};
+use common::id::{JobId, JobKey, LogIndex, Uid};
 use common::sync::Mutex;
 use common::time::Time;
 use common::wire::api::{EventSequence, Since};
 use net::limiter::Permit;
+use query::event::{line_without_job, other_job};
+use query::viewer::{Viewer, without_details};
 use recent::{Next, Recent};
-use ring::{Entry, Ring};
+use ring::{Entry, General, Ring};
 use state::Event;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -99,24 +103,36 @@ impl EventFeed {
         for part in parts {
             last = part.last_sequence().unwrap_or(last);
             let owners = owners(state, &part.events);
-            let wanted = std::slice::from_ref(wanted);
-            for entry in entries(wanted, &part, &owners, 0..part.events.len()) {
-                lines.extend_from_slice(&entry.line);
+            for entry in entries(std::slice::from_ref(wanted), &part, &owners, 0..part.events.len())
+            {
+                lines.extend_from_slice(entry.line_for(&wanted.viewer));
             }
         }
         Some(Replay::Lines(lines, last))
     }
 }
 
-/// The names of the users of jobs.
-type Owners = BTreeMap<JobId, Arc<str>>;
-
 fn owners(state: &SharedState, events: &[Event]) -> Owners {
-    let jobs: BTreeSet<JobId> = events.iter().filter_map(job_of_event).map(|key| key.job).collect();
+    let about = events.iter().filter_map(job_of_event);
+    let others = events.iter().filter_map(other_job);
+    let jobs: BTreeSet<JobId> = about.chain(others).map(|key| key.job).collect();
+    let services = events.iter().filter_map(|event| match event {
+        Event::ServiceChanged { name, .. } => Some(name),
+        _ => None,
+    });
+    let mut owners = Owners::default();
     // Lines are made after this lock is released: applying waits for it.
     let state = state.read();
-    let owner = |job: JobId| Some((job, state.job(job)?.spec.owner.name.as_str().into()));
-    jobs.into_iter().filter_map(owner).collect()
+    for job in jobs {
+        if let Some(record) = state.job(job) {
+            owners.jobs.insert(job, Whose::of(record).into());
+        } else if let Some(uid) = state.asker(job) {
+            owners.forgotten.insert(job, uid);
+        }
+    }
+    let known = services.filter_map(|name| Some((name.clone(), state.service(name)?.owner.uid)));
+    owners.services.extend(known);
+    owners
 }
 
 /// Appends a line for each event that a reader wants.
@@ -139,18 +155,45 @@ fn entries(
     let events = applied.sequences().zip(&applied.events);
     events.skip(range.start).take(range.len()).filter_map(|(sequence, event)| {
         let job = job_of_event(event);
-        let user = job.and_then(|key| owners.get(&key.job)).cloned();
-        wanted.iter().any(|wanted| wanted.matches(job, user.as_deref())).then(|| {
-            let happened = event_line(event, sequence, applied.at, job, user.as_deref());
-            Entry { sequence, job, user, line: line(&happened).into() }
+        let subject = Subject::of(event, job, owners);
+        wanted.iter().any(|wanted| wanted.matches(job, &subject)).then(|| {
+            let happened = event_line(event, sequence, applied.at, job, subject.user());
+            let general = general(event, &happened, owners);
+            Entry { sequence, job, subject, line: line(&happened).into(), general }
         })
     })
+}
+
+/// The fields of events that name another job, or say what one did.
+const OTHERS: [&str; 4] = ["preempted", "victim", "preempted_by", "reason"];
+
+/// The event for readers who do not see all jobs, if it differs for them.
+fn general(event: &Event, happened: &Happened, owners: &Owners) -> Option<General> {
+    let (text, other) = match event {
+        // Root stands for the controller, whose reason may say what a job did.
+        Event::NodeDrained { name, by: Uid(0), reason } => {
+            let reason = without_details(reason).to_owned();
+            let short = Event::NodeDrained { name: name.clone(), by: Uid(0), reason };
+            (query::event::line(&short), None)
+        }
+        _ => {
+            let other = other_job(event)?;
+            (line_without_job(event), owners.jobs.get(&other.job).cloned())
+        }
+    };
+    let mut detail = happened.detail.clone();
+    if let Some(fields) = detail.as_object_mut() {
+        fields.retain(|name, _| !OTHERS.contains(&name.as_str()));
+    }
+    let line = line(&Happened { text, detail, ..happened.clone() }).into();
+    Some(General { line, other })
 }
 
 /// The job that an event is about.
 fn job_of_event(event: &Event) -> Option<JobKey> {
     event.key().or(match event {
         Event::JobSubmitted { job, .. } | Event::JobForgotten { job } => Some(JobKey::single(*job)),
+        Event::DependencyMoved { key } => Some(*key),
         _ => None,
     })
 }
@@ -180,10 +223,13 @@ pub struct Wanted {
     /// Whole arrays, and jobs without tasks.
     pub whole: BTreeSet<JobId>,
     pub users: BTreeSet<String>,
+    /// The reader, who may not see all events.
+    pub viewer: Viewer,
 }
 
 impl Wanted {
-    fn matches(&self, about: Option<JobKey>, user: Option<&str>) -> bool {
+    fn matches(&self, about: Option<JobKey>, subject: &Subject) -> bool {
+        let user = subject.user();
         let job = |key: JobKey| {
             self.jobs.contains(&key) || self.whole.contains(&key.job) || {
                 // An event of the whole array also concerns each of its tasks.
@@ -193,6 +239,7 @@ impl Wanted {
         let all = self.jobs.is_empty() && self.whole.is_empty();
         (all || about.is_some_and(job))
             && (self.users.is_empty() || user.is_some_and(|user| self.users.contains(user)))
+            && subject.is_for(&self.viewer)
     }
 }
 

@@ -18,6 +18,7 @@ pub mod admission_limits;
 pub mod audit;
 pub mod cluster_keys;
 pub mod mail;
+pub mod members;
 pub mod peers;
 pub mod round_stats;
 pub mod settings;

@@ -91,7 +91,7 @@ pub async fn run(file: ConfigFile, nodes: NodeThreads) -> Result<(), RunError> {
     let hangup = signal(SignalKind::hangup())?;
     let config = &file.config;
     let settings = settings::settings(&file)?;
-    let access = Access::configured(config)?;
+    let access = Access::at_start(config)?;
     file.check_trusted()?;
     // Before the key, which is generated only where a new cluster is founded.
     let start = membership::at_start(config, ClusterId(fastrand::u64(1..)))?;

@@ -10,6 +10,7 @@ use crate::accepted_jwts::JwtConfigError;
 use crate::fence;
 use crate::host_names::HostNames;
 use crate::mail::Mailer;
+use crate::members::RolesError;
 use common::config::policy::{
     Capacity, PolicySource, open_access_warnings, policy, warnings as policy_warnings,
 };
@@ -36,8 +37,8 @@ pub enum SettingsError {
     /// Other users may change the configuration or a file that it names.
     #[error(transparent)]
     Trust(#[from] net::TrustError),
-    #[error("admins: user `{0}` does not exist on this host: give a user name or uid")]
-    UnknownAdmin(String),
+    #[error(transparent)]
+    Roles(#[from] RolesError),
     #[error("failed to use `{key}`: `{address}` is not HOST:PORT, for example 10.0.0.1:7600")]
     Address { key: &'static str, address: String },
     #[error(transparent)]

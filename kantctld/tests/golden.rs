@@ -33,7 +33,7 @@ fn check_written(name: &str, written: &[u8]) {
 }
 
 fn commands() -> Vec<Command> {
-    let actor = Actor { uid: Uid(1000), operator: false };
+    let actor = Actor::user(Uid(1000));
     let owner = Owner { uid: Uid(1000), gid: Gid(100), name: "ada".to_owned() };
     let name = NodeName::new("g1").unwrap();
     vec![

@@ -62,6 +62,8 @@ pub struct Settings {
     pub nvml_library: Option<PathBuf>,
     /// Sampling interval of the GPUs of running steps; `None` for no sampling.
     pub accounting_period: Option<Duration>,
+    /// Where files say which jobs have which GPU, if anywhere.
+    pub gpu_jobs_dir: Option<PathBuf>,
     /// End jobs that use more of a shared GPU's memory than their share.
     pub hold_gpu_memory: bool,
     pub health: HealthSettings,
@@ -192,6 +194,9 @@ pub fn check(config: NodeConfig) -> Result<Settings, SettingsError> {
         accounting_period: Some(u64::from(config.accounting_seconds))
             .filter(|seconds| *seconds > 0)
             .map(Duration::from_secs),
+        gpu_jobs_dir: unless_empty(config.gpu_jobs_dir)
+            .map(|p| require_absolute("gpu_jobs_dir", p))
+            .transpose()?,
         hold_gpu_memory: config.hold_gpu_memory,
         health,
         router: router::router(config.router, config.router_certificate, config.router_key)?,

@@ -2,13 +2,11 @@
 //!
 //! Stopping kantd stops no job: supervisors are separate processes, and the next kantd adopts them.
 
-use crate::accounting;
 use crate::cgroup::CgroupParent;
 use crate::config::Settings;
 use crate::container_support::Offer;
 use crate::enrolment::Renewal;
-use crate::gpu::meter;
-use crate::gpu::numbers::NumbersError;
+use crate::gpu::{meter, numbers::NumbersError};
 use crate::health::{self, Watched};
 use crate::node_probe::{NodeProbe, NodeProbeError, probe_node};
 use crate::node_runtime::NodeRuntime;
@@ -19,6 +17,7 @@ use crate::runner::Executor;
 use crate::session::{NodeInfo, SessionTiming};
 use crate::spool::{Spool, SpoolError};
 use crate::step::{LeaderContact, StartLimits, StepRules, Steps, StepsError, StepsSettings};
+use crate::{accounting, gpu_jobs};
 use common::gpu::Gpu;
 use common::id::{AttemptId, NodeName};
 use common::node::Inventory;
@@ -131,7 +130,7 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     let library = settings.nvml_library.clone();
     let measuring = Measuring::new(Box::new(move || meter::open(library.as_deref())));
     let prober = Prober::new(steps.clone(), published_replicas, published_loads, measuring);
-    let accounting = account(&settings, steps.clone());
+    let accounting = account(settings, steps.clone(), gpus.clone());
     let mut running = parts.start(StepExecutor { steps, gpus }, prober, held, changes, listener);
     running.spawn(accounting);
     running.spawn(renewal.run());
@@ -149,9 +148,10 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     Ok(())
 }
 
-fn account(settings: &Settings, steps: Steps) -> impl Future<Output = ()> + use<> {
-    let (library, period) = (settings.nvml_library.clone(), settings.accounting_period);
-    accounting::run(steps, library, period, settings.hold_gpu_memory)
+async fn account(settings: Settings, steps: Steps, gpus: Vec<Gpu>) {
+    let (library, period) = (settings.nvml_library, settings.accounting_period);
+    let files = gpu_jobs::run(steps.clone(), settings.gpu_jobs_dir, gpus);
+    tokio::join!(accounting::run(steps, library, period, settings.hold_gpu_memory), files);
 }
 
 async fn probe(settings: &Settings) -> Result<NodeProbe, DaemonError> {

@@ -23,6 +23,7 @@ pub mod trust;
 pub mod step;
 
 pub mod accounting;
+pub mod gpu_jobs;
 pub mod health;
 pub mod node_probe;
 

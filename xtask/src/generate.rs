@@ -7,6 +7,7 @@ mod attributes;
 pub mod config;
 mod job_states;
 pub mod openapi;
+mod rights;
 mod scopes;
 mod slurm_compatibility;
 
@@ -42,6 +43,8 @@ pub fn run(args: Args) -> Result<()> {
     pages.extend(scopes.as_ref().ok().cloned());
     let openapi = openapi::page();
     pages.extend(openapi.as_ref().ok().cloned());
+    let rights = rights::page();
+    pages.extend(rights.as_ref().ok().cloned());
     let slurm = slurm_compatibility::page(&root);
     pages.extend(slurm.as_ref().ok().cloned());
     let stale = stale_pages(&tree, pages);
@@ -53,6 +56,7 @@ pub fn run(args: Args) -> Result<()> {
     diagram?;
     scopes?;
     openapi?;
+    rights?;
     slurm?;
     if stale.is_empty() {
         println!("gen: everything is up to date");

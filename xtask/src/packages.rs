@@ -40,6 +40,7 @@ const NEEDED: &[Needed] = &[
     needed_package(TEST, "ip", "iproute2"),
     needed_package(TEST, "ksh", "ksh"),
     needed_package(TEST, "man", "man-db"),
+    needed_package(TEST, "prometheus", "prometheus"),
     needed_package(TEST, "zsh", "zsh"),
     needed_package(TEST, "/usr/bin/python3", "python3"),
     // Not a program, but a part of Python that `python3 -m venv` needs.

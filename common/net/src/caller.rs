@@ -4,19 +4,22 @@
 //! A daemon may act for a user of its own local socket, by the header [`USER_HEADER`]. From any
 //! other caller the header is refused.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use common::id::Gid;
 use thiserror::Error;
 
 use crate::refusal::Refusal;
 use crate::role::Role;
 
 /// The header that names the local user of a forwarded request: `<uid>:<gid>`. With
-/// `<uid>:<gid>:user`, an operator has only the rights of an ordinary user.
+/// `<uid>:<gid>:user`, the user's roles do not count.
 pub const USER_HEADER: &str = "x-kant-user";
 /// The third part of that header.
 const ONLY_USER: &str = "user";
@@ -58,7 +61,7 @@ pub struct Program {
     pub token: String,
     /// It is a JSON Web Token, not a token of the cluster.
     pub is_jwt: bool,
-    pub may_operate: bool,
+    pub has_roles: bool,
 }
 
 /// The user who makes a request. An axum extractor, like [`Caller`].
@@ -68,11 +71,18 @@ pub struct User {
     pub uid: u32,
     /// The primary group.
     pub gid: u32,
-    /// Whether the user has an operator's rights in this request, if the user is an operator.
-    pub may_operate: bool,
+    /// Whether the user's roles count in this request. Otherwise an operator, too, is an ordinary
+    /// user.
+    pub has_roles: bool,
     /// The authority for the user's identity.
     pub via: Via,
+    /// As the controller looked them up for this request; `None` if they are not known.
+    pub groups: Option<UserGroups>,
 }
+
+/// The groups of a user in the user database. An extension of the request in which it names them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UserGroups(pub Arc<BTreeSet<Gid>>);
 
 /// The authority for a user's identity.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,7 +125,7 @@ pub fn caller_identity(caller: &Caller, headers: &HeaderMap) -> Result<User, Cal
     let mut named = headers.get_all(USER_HEADER).iter();
     match (caller, named.next(), named.next()) {
         (Caller::Local { uid, gid, .. }, None, _) => {
-            Ok(User { uid: *uid, gid: *gid, may_operate: true, via: Via::Socket })
+            Ok(User { uid: *uid, gid: *gid, has_roles: true, via: Via::Socket, groups: None })
         }
         (Caller::Anonymous, None, _) => Err(CallerError::NoToken),
         (Caller::Program(program), None, _) => Ok(program.user()),
@@ -126,34 +136,46 @@ pub fn caller_identity(caller: &Caller, headers: &HeaderMap) -> Result<User, Cal
         (Caller::Peer(role), None, _) => Err(CallerError::Unnamed { role: role.clone() }),
         (Caller::Peer(_), Some(_), Some(_)) => Err(CallerError::Malformed),
         (Caller::Peer(role), Some(value), None) => {
-            let (uid, gid, may_operate) =
+            let (uid, gid, has_roles) =
                 value.to_str().ok().and_then(parse_user).ok_or(CallerError::Malformed)?;
             let via = match role {
                 Role::Controller => Via::Controller,
                 Role::Node { name, .. } => Via::Node(name.clone()),
             };
-            Ok(User { uid, gid, may_operate, via })
+            Ok(User { uid, gid, has_roles, via, groups: None })
         }
     }
 }
 
 /// The value of [`USER_HEADER`] for a request of this user.
 pub(crate) fn user_header(user: &User) -> String {
-    let User { uid, gid, may_operate, .. } = user;
-    match may_operate {
+    let User { uid, gid, has_roles, .. } = user;
+    match has_roles {
         true => format!("{uid}:{gid}"),
         false => format!("{uid}:{gid}:{ONLY_USER}"),
     }
 }
 
+/// Makes the user that a daemon names an ordinary one for the rest of this request.
+pub fn ignore_roles(headers: &mut HeaderMap) {
+    let Some(value) = headers.get(USER_HEADER).and_then(|value| value.to_str().ok()) else {
+        return;
+    };
+    if let Some((uid, gid, true)) = parse_user(value)
+        && let Ok(value) = HeaderValue::from_str(&format!("{uid}:{gid}:{ONLY_USER}"))
+    {
+        headers.insert(USER_HEADER, value);
+    }
+}
+
 fn parse_user(text: &str) -> Option<(u32, u32, bool)> {
     let (uid, rest) = text.split_once(':')?;
-    let (gid, may_operate) = match rest.split_once(':') {
+    let (gid, has_roles) = match rest.split_once(':') {
         None => (rest, true),
         Some((gid, ONLY_USER)) => (gid, false),
         Some(_) => return None,
     };
-    Some((parse_id(uid)?, parse_id(gid)?, may_operate))
+    Some((parse_id(uid)?, parse_id(gid)?, has_roles))
 }
 
 fn parse_id(text: &str) -> Option<u32> {
@@ -165,8 +187,8 @@ fn parse_id(text: &str) -> Option<u32> {
 
 impl Program {
     fn user(&self) -> User {
-        let Self { uid, gid, token, may_operate, .. } = self.clone();
-        User { uid, gid, may_operate, via: Via::Token(token) }
+        let Self { uid, gid, token, has_roles, .. } = self.clone();
+        User { uid, gid, has_roles, via: Via::Token(token), groups: None }
     }
 }
 
@@ -187,7 +209,8 @@ impl<S: Sync> FromRequestParts<S> for User {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, CallerError> {
         let caller = Caller::from_request_parts(parts, state).await?;
-        caller_identity(&caller, &parts.headers)
+        let user = caller_identity(&caller, &parts.headers)?;
+        Ok(Self { groups: parts.extensions.get::<UserGroups>().cloned(), ..user })
     }
 }
 
@@ -238,8 +261,9 @@ mod tests {
     #[test]
     fn the_kernel_identifies_callers_on_a_local_socket() {
         let user = caller_identity(&ALICE, &HeaderMap::new()).unwrap();
-        let may_operate = true;
-        assert_eq!(user, User { uid: 1000, gid: 100, may_operate, via: Via::Socket });
+        let has_roles = true;
+        let (via, groups) = (Via::Socket, None);
+        assert_eq!(user, User { uid: 1000, gid: 100, has_roles, via, groups });
         let claim = caller_identity(&ALICE, &naming(&["0:0"]));
         assert_eq!(claim, Err(CallerError::Claimed));
     }
@@ -248,10 +272,11 @@ mod tests {
     fn a_daemon_vouches_for_a_user() {
         let node = Caller::Peer(Role::Node { name: "g-1".to_owned(), enrolment: 1 });
         let user = caller_identity(&node, &naming(&["1000:100"])).unwrap();
-        let (may_operate, via) = (true, Via::Node("g-1".to_owned()));
-        assert_eq!(user, User { uid: 1000, gid: 100, may_operate, via });
+        let (has_roles, via) = (true, Via::Node("g-1".to_owned()));
+        assert_eq!(user, User { uid: 1000, gid: 100, has_roles, via, groups: None });
         let user = caller_identity(&Caller::Peer(Role::Controller), &naming(&["5:6"])).unwrap();
-        assert_eq!(user, User { uid: 5, gid: 6, may_operate, via: Via::Controller });
+        let (via, groups) = (Via::Controller, None);
+        assert_eq!(user, User { uid: 5, gid: 6, has_roles, via, groups });
         let unnamed = caller_identity(&node, &HeaderMap::new());
         assert!(matches!(unnamed, Err(CallerError::Unnamed { .. })));
     }
@@ -262,10 +287,11 @@ mod tests {
         assert_eq!(caller_identity(&Caller::Anonymous, &none), Err(CallerError::NoToken));
         let token = "0123456789ab".to_owned();
         let (token_id, is_jwt) = (token.clone(), false);
-        let program = Program { uid: 1000, gid: 100, token: token_id, is_jwt, may_operate: false };
+        let program = Program { uid: 1000, gid: 100, token: token_id, is_jwt, has_roles: false };
         let program = Caller::Program(program);
         let user = caller_identity(&program, &none).unwrap();
-        let expected = User { uid: 1000, gid: 100, may_operate: false, via: Via::Token(token) };
+        let (via, groups) = (Via::Token(token), None);
+        let expected = User { uid: 1000, gid: 100, has_roles: false, via, groups };
         assert_eq!(user, expected);
         for caller in [Caller::Anonymous, program] {
             let claim = caller_identity(&caller, &naming(&["0:0"]));
@@ -275,12 +301,27 @@ mod tests {
 
     #[test]
     fn a_forwarded_request_has_no_more_rights_than_the_first() {
-        for may_operate in [true, false] {
-            let user = User { uid: 0, gid: 7, may_operate, via: Via::Controller };
+        for has_roles in [true, false] {
+            let (via, groups) = (Via::Controller, None);
+            let user = User { uid: 0, gid: 7, has_roles, via, groups };
             let header = user_header(&user);
             let read = caller_identity(&Caller::Peer(Role::Controller), &naming(&[&header]));
             assert_eq!(read, Ok(user));
         }
+    }
+
+    #[test]
+    fn roles_that_do_not_count_are_gone_for_the_rest_of_the_request() {
+        for named in ["5:6", "5:6:user"] {
+            let mut headers = naming(&[named]);
+            ignore_roles(&mut headers);
+            let user = caller_identity(&Caller::Peer(Role::Controller), &headers).unwrap();
+            assert_eq!((user.uid, user.gid, user.has_roles), (5, 6, false), "{named}");
+        }
+        let mut headers = naming(&["root"]);
+        ignore_roles(&mut headers);
+        let user = caller_identity(&Caller::Peer(Role::Controller), &headers);
+        assert_eq!(user, Err(CallerError::Malformed), "it stays as it is, and is refused");
     }
 
     #[test]

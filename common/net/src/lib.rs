@@ -53,7 +53,8 @@ pub use authorities::Authorities;
 pub use authority::{Authority, PublicKey};
 pub use backoff::Backoff;
 pub use caller::{
-    Caller, CallerError, Program, TOKEN_HINT, USER_HEADER, User, Via, caller_identity,
+    Caller, CallerError, Program, TOKEN_HINT, USER_HEADER, User, UserGroups, Via, caller_identity,
+    ignore_roles,
 };
 pub use channel::{
     Channel, ChannelError, ChannelReceiver, ChannelSender, Keepalive, accept_channel,

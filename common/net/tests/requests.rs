@@ -372,7 +372,7 @@ async fn a_forwarder_drops_the_clients_user_header() {
     let key = key();
     let (controller, addr) = serve_tls("127.0.0.1:0", &controller(&key), jobs()).await;
     let client = Client::new(tls(addr, &node(&key, "g-1")));
-    let user = User { uid: 1000, gid: 100, may_operate: true, via: Via::Socket };
+    let user = User { uid: 1000, gid: 100, has_roles: true, via: Via::Socket, groups: None };
     let request = Request::get("http://elsewhere/whoami")
         .header(USER_HEADER, "0:0")
         .header(USER_HEADER, "0:0")

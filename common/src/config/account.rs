@@ -8,7 +8,8 @@ config_table! {
     /// A job is charged to one account, or to none. The members of an account, operators and root
     /// can name it with `kantctl submit --account`. A job that names no account is charged to the
     /// first account in this file that has its user as a member; if there is none, to no account.
-    /// Membership is checked only when the job is submitted. Accounts have no hierarchy.
+    /// Membership is checked when a job is submitted or updated, and when a finished job is
+    /// requeued. It is not checked while a job waits or runs. Accounts have no hierarchy.
     pub struct AccountTable {
         /// The account's name, unique.
         name: Option<AccountName> = None,
@@ -20,6 +21,9 @@ config_table! {
         users: Vec<String> = Vec::new(),
         /// Groups (names or gids) whose users are members.
         groups: Vec<String> = Vec::new(),
+        /// Coordinators: they may cancel, hold, release, requeue and update the account's jobs, as
+        /// far as the owner could. Entries as in [roles].
+        coordinators: Vec<String> = Vec::new(),
         /// Limits on all running jobs of the account together, e.g. `{ jobs = 10, gpus = 64 }`.
         limits: LimitsTable = LimitsTable::default(),
         /// Limits, as in `limits`, on the running jobs of each user.

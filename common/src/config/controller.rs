@@ -6,6 +6,7 @@ use super::moves::MovesTable;
 use super::priority::PriorityTable;
 use super::qos::QosTable;
 use super::queue::QueueTable;
+use super::roles::{Private, RolesTable};
 use super::table::config_table;
 use super::topology::{LeafTable, NvlinkDomainTable, ZoneTable};
 use crate::policy::YieldsFirst;
@@ -61,19 +62,29 @@ config_table! {
         /// when they join. Only its owner may read it, and no host other than the controllers has
         /// it.
         cluster_key: String = "/var/lib/kantctld/cluster.key".to_owned(),
-        /// The highest rules level to which the leader raises the cluster. While it is the level of
-        /// the previous release, that release can be started again: see `kantctl admin upgrade
-        /// status` and docs/operating/upgrade.md. 0: no maximum; the leader raises the level as
-        /// soon as all controllers know a higher one.
+        /// The highest rules level to which the leader raises the cluster. A rules level is a
+        /// number that an upgrade raises. As long as this key has the level of the previous
+        /// release, the cluster stays at that level, and you can go back to that release. See
+        /// `kantctl admin upgrade status` and docs/operating/upgrade.md. 0: no maximum; the leader
+        /// raises the level as soon as all controllers know a higher one.
         rules_level_max: u8 = 0,
-        /// Operators: users (names or uids) who may do everything. Root and the user that kantctld
-        /// runs as are always operators.
-        admins: Vec<String> = Vec::new(),
+        /// What ordinary users do not see of others (Slurm's PrivateData). `jobs`: jobs and
+        /// services of other users, in lists, explanations, accounting, reports and events; to such
+        /// a user a job of another does not exist, and a dependency on a job that is no longer kept
+        /// is refused. `usage`: the use of other users in reports, but not their jobs. `nodes`:
+        /// nodes on which the user has no job, but not names of nodes in reasons, forecasts and
+        /// reservations. Operators, viewers and support see everything, coordinators also the jobs
+        /// and the use of their accounts and queues. Numbers of jobs, what queues hold, and the
+        /// names and ports of services that are taken are not hidden. The key is each controller's
+        /// own: write it into the files of all.
+        private: Vec<Private> = Vec::new(),
         /// kantd on a node forwards the requests of local users and of jobs, and names the user.
-        /// `job_owners`: the controller accepts such requests only from users with a job on that
-        /// node. `users`: from all ordinary users; root on any node can then act as any of them.
-        /// `operators`: also from root and the operators; root on any node then controls the
-        /// cluster.
+        /// `job_owners`: the controller accepts such requests only from ordinary users with a job
+        /// on that node, and from all ordinary users if the node is in `submit_hosts`. `users`:
+        /// from all ordinary users; root on any node can then act as any of them. In both cases
+        /// root and operators are refused, and viewers, support and coordinators have only the
+        /// rights of an ordinary user. `operators`: from all users with their roles; root on any
+        /// node then controls the cluster.
         nodes_may_vouch_for: VouchedFor = VouchedFor::JobOwners,
         /// Nodes on which all ordinary users may use kantctl, such as login hosts: names and lists
         /// such as login[1-2]. Jobs also start on them, unless they are in no queue's `nodes` or
@@ -101,18 +112,19 @@ config_table! {
         /// Users with a smaller uid, except root, are system users, whose jobs are refused.
         uid_min: u32 = 1000,
         /// Accept jobs of users that are not in this host's user database. A job of such a user is
-        /// still refused if its group is in the database.
+        /// still refused if the job's group is in the database, because the user is not a member of
+        /// that group there.
         allow_unknown_users: bool = false,
         /// A node that has been silent for this long is lost. Its jobs are requeued, or end as
         /// NODE_FAIL if they were submitted with --no-requeue.
         node_lost_after_seconds: u64 = 300,
-        /// A node that has had no contact with a leading controller for this long ends its jobs,
-        /// except those submitted with --no-requeue, so that no job runs twice when the node is
-        /// lost. It may be at most `node_lost_after_seconds` minus `kill_grace_seconds` minus 10
-        /// seconds for the clean-up. `"auto"` means this maximum if `peers` lists other controllers
-        /// and the maximum is at least 10 seconds; otherwise it means 0. 0: nodes never do this,
-        /// and jobs survive any outage of the controllers; but a job may run twice if its node is
-        /// only cut off. Use the same value on all controllers.
+        /// If a node has had no contact with the leading controller for this long, it ends its
+        /// jobs. So no job still runs there when it starts on another node. Jobs submitted with
+        /// --no-requeue continue. It may be at most `node_lost_after_seconds` minus
+        /// `kill_grace_seconds` minus 10 seconds for the clean-up. `"auto"` means this maximum if
+        /// `peers` lists other controllers and the maximum is at least 10 seconds; otherwise it
+        /// means 0. 0: nodes never do this, and jobs survive any outage of the controllers; but a
+        /// job may run twice if its node is only cut off. Use the same value on all controllers.
         fence_after_seconds: AutoSeconds = AutoSeconds(None),
         /// Time between SIGTERM and SIGKILL when a job is cancelled or reaches its time limit.
         kill_grace_seconds: u64 = 30,
@@ -178,10 +190,11 @@ config_table! {
         /// spine, core and, optionally, nvlink_domain and zone. The tables [[leaf]],
         /// [[nvlink_domain]] and [[zone]] add to it. Empty: only these tables are used.
         topology_file: String = String::new(),
-        /// true: capacity in no quota, and quota that its queue does not use, is divided among the
-        /// queues by `weight`. Preemptible jobs of a queue that holds more than its fair share are
-        /// preempted when another queue needs its own (docs/fairness.md). false: unused quota is
-        /// lent to other queues, and not divided by weight.
+        /// true: the surplus is divided among the queues: first by `priority`, and among queues of
+        /// equal priority by `weight`. The surplus is the capacity that is in no quota, and the
+        /// unused part of the quotas. Preemptible jobs of a queue that holds more than its fair
+        /// share are preempted when another queue needs its own (docs/fairness.md). false: unused
+        /// quota is lent to other queues, and not divided by weight.
         fair_sharing: bool = false,
         /// With `fair_sharing`: which of several preemptible jobs of one queue with equal priority
         /// is preempted first. `submitted-last`: the newest submission. `loses-least`: the job that
@@ -206,5 +219,7 @@ config_table! {
         priority: PriorityTable = PriorityTable::default(),
         /// With `fair_sharing`: limits for moving running jobs to make room for others.
         moves: MovesTable = MovesTable::default(),
+        /// Who has which rights.
+        roles: RolesTable = RolesTable::default(),
     }
 }

@@ -13,6 +13,7 @@ pub mod policy;
 mod priority;
 mod qos;
 mod queue;
+mod roles;
 mod suggestion;
 mod table;
 mod topology;
@@ -28,6 +29,7 @@ pub use node::{CgroupMode, NodeConfig};
 pub use priority::PriorityTable;
 pub use qos::QosTable;
 pub use queue::QueueTable;
+pub use roles::{Private, RolesTable};
 pub use table::{KeyDoc, Table};
 pub use topology::{LeafTable, NvlinkDomainTable, ZoneTable};
 
@@ -86,7 +88,8 @@ mod tests {
     fn every_key_has_a_sentence_and_a_default_that_reads_back() {
         let files = [ControllerConfig::keys(), NodeConfig::keys(), ClientConfig::keys()];
         let of_policy = [QueueTable::keys(), QosTable::keys(), AccountTable::keys()];
-        let others = [LeafTable::keys(), ZoneTable::keys(), PriorityTable::keys()];
+        let others =
+            [LeafTable::keys(), ZoneTable::keys(), PriorityTable::keys(), RolesTable::keys()];
         for table in files.into_iter().chain(of_policy).chain(others) {
             for key in table.keys {
                 assert!(key.doc.len() > 10, "{}: {}", key.name, key.doc);

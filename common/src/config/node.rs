@@ -106,6 +106,10 @@ config_table! {
         /// The interval, in seconds, at which the GPUs of running jobs are sampled, for the use
         /// that `kantctl show` reports. 0: never.
         accounting_seconds: u32 = 10,
+        /// A directory for files that name the jobs on each GPU, for `DCGM_HPC_JOB_MAPPING_DIR` of
+        /// NVIDIA's dcgm-exporter, e.g. `/run/kant-gpu-jobs`. The file of a GPU is named by its
+        /// number in `nvidia-smi`. Empty: no such files.
+        gpu_jobs_dir: String = String::new(),
         /// Whether a job that shares a GPU (`--gpus=0.5`) is ended when a sample shows that it uses
         /// more GPU memory than its share.
         hold_gpu_memory: bool = true,

@@ -4,8 +4,8 @@ use super::table::config_table;
 use crate::policy::Factors;
 
 config_table! {
-    /// Each factor lies between 0 and 1. The priority of a job is the sum of each weight times its
-    /// factor.
+    /// Each factor lies between 0 and 1. The priority of a job is the sum of all weights, each
+    /// multiplied by its factor, minus the job's `--nice`.
     pub struct PriorityTable {
         /// Weight of the waiting time.
         age: u32 = Factors::default().age,

@@ -21,8 +21,8 @@ config_table! {
         /// Accounts whose jobs may use it. Caution: every user may name an account that has no
         /// `users` and no `groups`, and may then use the QoS.
         accounts: Vec<AccountName> = Vec::new(),
-        /// `true`: its jobs may be preempted. `false`: they may not. Not set: as configured for the
-        /// queue.
+        /// `true`: its jobs may be preempted. `false`: they may not. `--preemptible` or
+        /// `--no-preemptible` of a job overrides this key. Not set: as configured for the queue.
         preemptible: Option<bool> = None,
         /// The longest time limit that a job with this QoS may request. Empty: no limit.
         time_limit_max: String = String::new(),

@@ -38,11 +38,16 @@ config_table! {
         /// Accounts whose jobs may use it. Caution: every user may name an account that has no
         /// `users` and no `groups`, and may then use the queue.
         accounts: Vec<AccountName> = Vec::new(),
+        /// Coordinators: they may cancel, hold, release, requeue and update the jobs of the queue
+        /// and of the queues below it, as far as the owner could. Entries as in [roles].
+        coordinators: Vec<String> = Vec::new(),
         /// The order of the queue's jobs: `fifo` (by the priority of queue and QoS, then by --nice,
         /// then by waiting time) or `multifactor` (by the weights of [priority]).
         order: Order = Order::default(),
-        /// Which jobs may start ahead of a waiting job that does not fit: `wait` (none), `pass`
-        /// (every job that fits) or `backfill` (every job that fits and delays no planned start).
+        /// Without `fair_sharing`: which jobs may start ahead of a waiting job that does not fit.
+        /// `wait`: none. `pass`: every job that fits. `backfill`: every job that fits and delays no
+        /// planned start. With `fair_sharing`, `behind`, the `backfill_` keys and `head_timeout`
+        /// have no effect.
         behind: Behind = Behind::default(),
         /// The number of waiting jobs that get a planned start in each round. 1: EASY backfill. 0:
         /// all of them (conservative backfill).
@@ -50,13 +55,16 @@ config_table! {
         /// What is reserved for a planned start: a number of suitable nodes (`floating`) or
         /// particular nodes (`pinned`). With a depth other than 1 it is always `pinned`.
         backfill_reservation: ReservationKind = ReservationKind::default(),
-        /// The order in which jobs of equal priority are tried for backfill: `relative-wait` (the
-        /// longest wait in relation to the time limit first: a job with 32 times the limit of
-        /// another goes first once it has waited 4 times as long), `shortest-first` (the shortest
-        /// time limit first) or `in-order`. A `multifactor` queue keeps its own order.
+        /// The order in which jobs of equal priority are tried for backfill. `relative-wait`: the
+        /// job with the largest value of (waiting time)^5 / (time limit)^2 first. For example, a
+        /// job with a limit of 32 hours goes ahead of a job with a limit of 1 hour once it has
+        /// waited 4 times as long. `shortest-first`: the shortest time limit first. `in-order`: the
+        /// longest wait first. A `multifactor` queue keeps its own order.
         backfill_candidates: Candidates = Candidates::default(),
-        /// If the first job of the queue waits for longer than this, e.g. `2h`, the preemptible
-        /// jobs of the queue that were behind it but started before it are preempted. Empty: never.
+        /// When the first job of the queue has waited for this long, e.g. `2h`, preemptible jobs of
+        /// the queue that overtook it are preempted, as few as possible. A job has overtaken it if
+        /// it comes later in the order of the queue, but started while the first job was waiting.
+        /// Empty: never.
         head_timeout: String = String::new(),
         /// How nodes are chosen for a job: `ebinpack` (fill nodes and leaf switches that are in
         /// use), `binpack` (fill nodes that are in use), `spread` (the node with the most free),
@@ -64,7 +72,8 @@ config_table! {
         /// fragmentation, for shares of GPUs) or `first` (by name).
         placement: Placement = Placement::default(),
         /// With `placement = "espread"`: the zone in which the queue's services (`kantctl submit
-        /// --service`) are spread. All other jobs are kept out of the zone.
+        /// --service`) are spread. Only services of queues with `espread` and this zone are placed
+        /// there. All other jobs of the cluster, in whatever queue, are placed outside of it.
         zone: Option<ZoneName> = None,
         /// What happens to services when the zone is full: they are packed on nodes outside of it
         /// (`pack`) or wait (`wait`).
@@ -84,8 +93,8 @@ config_table! {
         /// like `quota`. A resource that is not listed is not limited.
         borrow_at_most: AmountsTable = AmountsTable::default(),
         /// Limits on the running jobs of the queue and the queues below it together, e.g. `{ jobs =
-        /// 10, gpus = 64, cpus = 512, gpu_minutes = 100000 }`. A running job counts as many
-        /// `gpu_minutes` as its GPUs times the minutes until its time limit.
+        /// 10, gpus = 64, cpus = 512, gpu_minutes = 100000 }`. For `gpu_minutes`, a running job
+        /// counts as its number of GPUs multiplied by the minutes that remain until its time limit.
         limits: LimitsTable = LimitsTable::default(),
         /// Limits, as in `limits`, on the running jobs of each user in the queue.
         limits_per_user: LimitsTable = LimitsTable::default(),
@@ -96,9 +105,10 @@ config_table! {
         /// Jobs of the queue may preempt jobs of queues that borrow, as long as the queue stays
         /// within its quota (with `fair_sharing`: within its fair share).
         reclaim: bool = true,
-        /// Jobs of the queue may be preempted, unless they are submitted with --no-preemptible.
-        /// Caution: without `fair_sharing`, a queue that reclaims its quota may preempt any job of
-        /// a queue that borrows.
+        /// `true`: jobs of the queue may be preempted. `preemptible` of a job's QoS overrides this
+        /// key. `--preemptible` or `--no-preemptible` of a job overrides both. Caution: without
+        /// `fair_sharing`, a queue that reclaims its quota may preempt any job of a queue that
+        /// borrows.
         preemptible: bool = false,
         /// What happens to a preempted job of the queue: it is requeued (`requeue`) or cancelled
         /// (`cancel`).
@@ -107,9 +117,10 @@ config_table! {
         /// protection.
         runtime_min: String = String::new(),
         /// With `fair_sharing`: a job is not preempted by jobs of other queues before it has run
-        /// for this long, e.g. `1h`. Empty: as in the parent. If the other queue is in another
-        /// branch of the tree, the value of the job's ancestor queue directly below the common
-        /// parent counts: for a job in `lab/vision` and a job in `ops/night`, the value of `lab`.
+        /// for this long, e.g. `1h`. Empty: as in the parent. If the two queues have different
+        /// parents, the value of the job's own queue does not count. The value of its ancestor
+        /// directly below the nearest common parent counts instead. Example: a job in `lab/vision`
+        /// is protected from a job in `ops/night` by the value of `lab`.
         reclaim_runtime_min: String = String::new(),
         /// Allow jobs to share a GPU (`--gpus=0.5`). A job that uses more GPU memory than its share
         /// is ended (`hold_gpu_memory` in kantd.toml); until then, other jobs on that GPU may run

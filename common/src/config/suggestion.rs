@@ -10,6 +10,10 @@ pub(super) fn with_nearest_key(message: &str) -> String {
 /// Reads the wording of `serde::de::Error::unknown_field`.
 fn nearest_key(message: &str) -> Option<String> {
     let (unknown, rest) = message.strip_prefix("unknown field `")?.split_once('`')?;
+    if unknown == "admins" {
+        let successor = "there is no key `admins`: list operators as `operators` in [roles]";
+        return Some(successor.to_owned());
+    }
     let known = rest.split('`').skip(1).step_by(2);
     // A key with more wrong characters than a third is another word.
     let similar = known
@@ -33,12 +37,18 @@ mod tests {
         for (message, unknown, nearest) in [
             (refusal::<ClientConfig>("socket = []"), "socket", "sockets"),
             (refusal::<NodeConfig>("spol_dir = \"/x\""), "spol_dir", "spool_dir"),
-            (refusal::<ControllerConfig>("amdins = []"), "amdins", "admins"),
+            (refusal::<ControllerConfig>("socet = \"\""), "socet", "socket"),
             (refusal::<ControllerConfig>("[[queue]]\nnmae = \"q\""), "nmae", "name"),
         ] {
             let end = format!("there is no key `{unknown}`: did you mean `{nearest}`?");
             assert!(message.ends_with(&end), "{message}");
         }
+    }
+
+    #[test]
+    fn the_key_of_operators_is_named_for_another_word() {
+        let message = refusal::<ControllerConfig>("admins = [\"ada\"]");
+        assert!(message.ends_with("list operators as `operators` in [roles]"), "{message}");
     }
 
     #[test]

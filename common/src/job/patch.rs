@@ -88,6 +88,11 @@ impl Patch {
         ask
     }
 
+    /// The changed attributes, each with its new value; `None`: it is removed.
+    pub fn changes(&self) -> impl Iterator<Item = (Attribute, Option<&Value>)> {
+        self.0.iter().map(|(attribute, value)| (*attribute, value.as_ref()))
+    }
+
     /// Are all changes allowed for a job that has nodes?
     #[must_use]
     pub fn is_for_the_living(&self) -> bool {

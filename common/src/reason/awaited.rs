@@ -26,6 +26,13 @@ pub struct Awaited {
 }
 
 impl Awaited {
+    /// The dependency alone.
+    #[must_use]
+    pub fn without_progress(self) -> Self {
+        let (phase, outcome, tasks, until) = (None, None, None, None);
+        Self { phase, outcome, tasks, until, ..self }
+    }
+
     /// The current progress, in parentheses.
     fn so_far(&self) -> String {
         match (self.tasks, self.phase) {

@@ -4,8 +4,9 @@
 use super::{Refusal, WaitReason};
 use crate::constraint::Constraint;
 use crate::id::{FeatureName, JobId, JobKey, NodeName, QueueName, ReservationName};
+use crate::job::attributes::{Changeable, Removed};
 use crate::job::dependency::Rule;
-use crate::job::{Attribute, JobSize, SetPlace};
+use crate::job::{Attribute, JobSize, Patch, SetPlace};
 use crate::time::{Span, Time};
 use crate::unit::Tasks;
 use std::collections::BTreeSet;
@@ -64,6 +65,10 @@ pub enum BadRequest {
     )]
     NowLimited { key: JobKey, queue: QueueName, limit: Span },
 
+    #[error("{option} of a submitted job cannot be changed: submit another job with it")]
+    NotChangeable { option: Attribute },
+    #[error("{option} cannot be removed from a job: give a new value")]
+    NotRemovable { option: Attribute },
     #[error("cannot change one task: the tasks of job {job} share one request; give {job}")]
     OneTask { job: JobId },
     #[error("job {job} is no array: leave --array-limit out")]
@@ -159,4 +164,23 @@ pub(in crate::reason) fn joined<T: ToString>(
     between: &str,
 ) -> String {
     all.into_iter().map(|one| one.to_string()).collect::<Vec<_>>().join(between)
+}
+
+impl BadRequest {
+    /// Checks that a submitted job can be changed in this way at all.
+    ///
+    /// # Errors
+    /// [`Self::NotChangeable`], [`Self::NotRemovable`].
+    pub fn check_patch(patch: &Patch) -> Result<(), Self> {
+        for (option, value) in patch.changes() {
+            let row = option.row();
+            if row.changeable == Changeable::Never {
+                return Err(Self::NotChangeable { option });
+            }
+            if value.is_none() && row.removed == Removed::Never {
+                return Err(Self::NotRemovable { option });
+            }
+        }
+        Ok(())
+    }
 }

@@ -22,6 +22,7 @@ use crate::gpu::GpuKind;
 use crate::id::{AccountName, JobId, JobKey, NodeName, QosName, QueueName, ReservationName, Uid};
 use crate::job::check::AskError;
 use crate::job::{Outcome, Phase, SetPlace};
+use crate::right::Right;
 use crate::time::{Span, Time};
 use crate::topology::Level;
 use crate::unit::{Gpus, Nodes};
@@ -37,10 +38,21 @@ pub enum Refusal {
     /// A component of a het job, which changes as a whole.
     #[error("{} is a component of {}, which changes as a whole", .0.name(), .0.first)]
     PartOfSet(SetPlace),
-    #[error("job {job} belongs to user {owner}: only they and operators may do that")]
-    NotYours { job: JobId, owner: String },
+    #[error("job {job} belongs to user {owner}: only {right} may do that")]
+    NotYours {
+        job: JobId,
+        owner: String,
+        /// What the user lacks.
+        #[serde(default)]
+        right: Right,
+    },
     #[error("user {uid} is not an operator")]
     OperatorsOnly { uid: Uid },
+    #[error("user {uid} is neither an operator nor a viewer nor support")]
+    ViewersOnly { uid: Uid },
+    /// A change by a coordinator.
+    #[error("job {job} would be in a queue or an account that you do not coordinate")]
+    NotCoordinated { job: JobId },
     #[error("root may not submit jobs")]
     RootJob,
     #[error("cannot {verb} job {key}: it is {phase}")]
@@ -122,6 +134,14 @@ pub enum Refusal {
     NoSuchLevel { level: Level },
     #[error("an operator holds job {key}")]
     HeldByOperator { key: JobKey },
+    #[error("a coordinator holds job {key}")]
+    HeldByCoordinator { key: JobKey },
+    /// A requeue by a coordinator or support.
+    #[error(
+        "only the owner of job {key} and operators may requeue it: it was cancelled, ended by \
+         itself, or was submitted with --no-requeue"
+    )]
+    OwnerRequeues { key: JobKey },
     #[error("job {key} is not held: there is nothing to release")]
     NotHeld { key: JobKey },
     #[error("there is no node {name}")]

@@ -109,6 +109,9 @@ impl fmt::Display for WaitReason {
                 f,
                 "job {head} is first in the same queue, which starts jobs strictly in order"
             ),
+            Self::PrivateJobs => {
+                write!(f, "jobs of other users go first, or are making room for it")
+            }
             Self::Priority { ahead, next } => {
                 write!(f, "free resources are kept for job {next}")?;
                 match ahead.saturating_sub(1) {

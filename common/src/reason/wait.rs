@@ -129,6 +129,8 @@ pub enum WaitReason {
     BehindHead {
         head: JobKey,
     },
+    /// Jobs that the reader does not see go first, or make room for it.
+    PrivateJobs,
     /// Jobs earlier in the order wait for the same nodes.
     Priority {
         ahead: u32,
@@ -173,6 +175,34 @@ pub enum WaitReason {
 }
 
 impl WaitReason {
+    /// The reason without hidden jobs: it neither names them nor says how far they are.
+    #[must_use]
+    pub fn without_jobs(self, is_hidden: impl Fn(JobKey) -> bool) -> Self {
+        let without = |terms: Vec<Awaited>| -> Vec<Awaited> {
+            let blank = |term: Awaited| match is_hidden(term.on) {
+                true => term.without_progress(),
+                false => term,
+            };
+            terms.into_iter().map(blank).collect()
+        };
+        match self {
+            Self::Preempting { example: key, .. }
+            | Self::BehindHead { head: key }
+            | Self::Priority { next: key, .. }
+                if is_hidden(key) =>
+            {
+                Self::PrivateJobs
+            }
+            Self::Dependency { open, more, any } => {
+                Self::Dependency { open: without(open), more, any }
+            }
+            Self::DependencyNever { failed, more } => {
+                Self::DependencyNever { failed: without(failed), more }
+            }
+            other => other,
+        }
+    }
+
     /// Does the job wait until the job, the nodes or the configuration change?
     #[must_use]
     pub const fn is_for_ever(&self) -> bool {
@@ -202,7 +232,10 @@ impl WaitReason {
             Self::DeadlineTooNear { .. } => "DeadLine",
             Self::ReservationClosed { .. } | Self::NodesReserved { .. } => "Reservation",
             Self::Topology { .. } => "Resources",
-            Self::Preempting { .. } | Self::BehindHead { .. } | Self::Priority { .. } => "Priority",
+            Self::Preempting { .. }
+            | Self::BehindHead { .. }
+            | Self::PrivateJobs
+            | Self::Priority { .. } => "Priority",
             Self::Resources { .. } => "Resources",
             Self::NodesUnavailable { .. } | Self::NoNodes => "ReqNodeNotAvail",
             Self::NeverFits { .. } | Self::NeverNear { .. } => "BadConstraints",

@@ -67,8 +67,9 @@ impl Scope {
             Self::ServicesRead => "see services and their endpoints",
             Self::ServicesManage => "deploy, scale, roll back, pause and stop services",
             Self::Admin => {
-                "drain and resume nodes, change reservations, and use an operator's rights in the \
-                 token's other scopes; only for operators"
+                "drain and resume nodes, change reservations, and use the role of the user \
+                 (operator, viewer, support, coordinator) in the token's other scopes; only for \
+                 users with a role"
             }
         }
     }

@@ -75,7 +75,7 @@ fn split_command(state: &State, command: &Command, tasks_max: usize) -> Option<V
     let record = state.job(key.job).filter(|_| key.index.is_none())?;
     let is_divided = record.spec.ask.array.is_some() && record.elements.len() > tasks_max;
     // A command that is refused as a whole is refused at once.
-    let is_theirs = actor.operator || actor.uid == record.spec.owner.uid;
+    let is_theirs = state.may(actor, record, how.right());
     if !is_divided || !is_theirs {
         return None;
     }

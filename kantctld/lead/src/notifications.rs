@@ -16,6 +16,7 @@ use common::job::{MailEvent, Outcome, Phase};
 use common::reason::WaitReason;
 use occasion::Occasion;
 use query::view::{self, Waits};
+use query::viewer::Viewer;
 use state::job::{Element, Record};
 use state::timeline::TimelineEvent;
 use state::{Event, State};
@@ -117,7 +118,7 @@ impl Notifier {
         if self.reported_never.contains(&reported) {
             return None;
         }
-        let seen = view::job_view(state, record.key(index), &Waits::new())?;
+        let seen = view::job_view(state, &Viewer::ALL, record.key(index), &Waits::new())?;
         let detail = seen.reason.filter(|_| seen.phase == Phase::Pending)?.detail;
         let is_never = matches!(detail, WaitReason::DependencyNever { .. });
         if !is_never || !self.reported_never.insert(reported) {
@@ -220,7 +221,7 @@ fn end_or_fail(record: &Record, good: bool) -> Option<Occasion> {
 }
 
 fn write(state: &State, record: &Record, key: JobKey, occasion: &Occasion) -> Option<Notification> {
-    let seen = view::job_view(state, key, &Waits::new())?;
+    let seen = view::job_view(state, &Viewer::ALL, key, &Waits::new())?;
     let of_task = matches!(occasion, Occasion::TimeUp | Occasion::Part(_));
     let is_whole = !of_task && !is_reported_alone(record, key);
     let notification = text::compose(state, record, &seen, is_whole, occasion);

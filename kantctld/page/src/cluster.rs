@@ -127,14 +127,13 @@ fn legend(map: &ClusterMap) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::Rights;
-    use common::id::{JobId, JobKey, NodeName, SwitchName, Uid};
+    use crate::sample;
+    use common::id::{JobId, JobKey, NodeName, SwitchName};
     use common::time::Time;
     use common::unit::Cpus;
     use common::wire::api::MapJob;
 
-    const RIGHTS: Rights = Rights { uid: Uid(1000), manages_jobs: true, operates: false };
-    const FRAME: Frame<'_> = Frame { cluster: "demo", user: "ada", rights: RIGHTS, csrf: "c" };
+    const FRAME: Frame<'_> = Frame { csrf: "c", ..sample::FRAME };
 
     fn node(number: usize, status: NodeStatus, gpus: Vec<Vec<u32>>) -> MapNode {
         MapNode {

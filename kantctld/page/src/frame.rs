@@ -3,6 +3,7 @@
 use crate::assets::{ICON, SCRIPT, STYLE};
 use crate::words::{safe, stamp};
 use common::id::Uid;
+use common::right::Roles;
 use common::time::Time;
 use maud::{DOCTYPE, Markup, html};
 
@@ -58,6 +59,8 @@ pub struct Frame<'a> {
     /// The name of the user.
     pub user: &'a str,
     pub rights: Rights,
+    /// The roles of the user that count for the token; of queues, those below them are listed too.
+    pub roles: &'a Roles,
     /// Proves that a form came from a page of this session.
     pub csrf: &'a str,
 }

@@ -182,7 +182,8 @@ mod tests {
     use super::*;
     use crate::frame::Rights;
     use crate::sample::{self, FRAME, RIGHTS};
-    use common::id::Uid;
+    use common::id::{AccountName, Uid};
+    use common::right::Roles;
     use common::wire::api::TimelineEntry;
 
     fn page(frame: &Frame<'_>, view: JobView) -> String {
@@ -232,6 +233,16 @@ mod tests {
         assert_eq!(verbs(&Frame { rights: reader, ..FRAME }, sample::job(7, "running")), none);
         let other = Rights { uid: Uid(1), ..RIGHTS };
         assert_eq!(verbs(&Frame { rights: other, ..FRAME }, sample::job(7, "running")), none);
+        let support = Roles { support: true, ..Roles::NONE };
+        let support = Frame { rights: other, roles: &support, ..FRAME };
+        assert_eq!(verbs(&support, sample::job(7, "running")), ["requeue"]);
+        let accounts = [AccountName::new("lab").unwrap()].into();
+        let coordinator = Roles { accounts, ..Roles::NONE };
+        let coordinator = Frame { rights: other, roles: &coordinator, ..FRAME };
+        assert_eq!(verbs(&coordinator, sample::job(7, "running")), none);
+        let mut view = sample::job(7, "running");
+        view.ask.account = AccountName::new("lab").ok();
+        assert_eq!(verbs(&coordinator, view), ["cancel", "requeue"]);
         let operator = Rights { operates: true, ..other };
         let verbs = verbs(&Frame { rights: operator, ..FRAME }, sample::job(7, "running"));
         assert_eq!(verbs, ["cancel", "requeue"]);

@@ -2,11 +2,13 @@
 
 use crate::frame::{Frame, Rights};
 use common::id::Uid;
+use common::right::Roles;
 use common::wire::api::JobView;
 use serde_json::json;
 
 pub const RIGHTS: Rights = Rights { uid: Uid(1000), manages_jobs: true, operates: false };
-pub const FRAME: Frame<'_> = Frame { cluster: "demo", user: "ada", rights: RIGHTS, csrf: "c5r7" };
+pub const FRAME: Frame<'_> =
+    Frame { cluster: "demo", user: "ada", rights: RIGHTS, roles: &Roles::NONE, csrf: "c5r7" };
 
 /// A job of the user of [`FRAME`] in this phase.
 pub fn job(id: u32, phase: &str) -> JobView {

@@ -1,7 +1,7 @@
 //! Nodes as tiles: a square for each GPU, in the colour of its job.
 
 use crate::words::{in_path, safe};
-use common::id::JobKey;
+use common::id::{JobId, JobKey};
 use common::node::NodeStatus;
 use common::wire::api::{MapJob, MapNode};
 use maud::{Markup, html};
@@ -57,7 +57,10 @@ fn title(node: &MapNode, jobs: &[MapJob]) -> String {
     places.sort_unstable();
     places.dedup();
     for job in places.iter().filter_map(|place| jobs.get(*place as usize)) {
-        text.push_str(&format!("\njob {} {} of {}", job.key, safe(&job.name), safe(&job.user)));
+        text.push_str(&match job.key.job {
+            JobId(0) => "\njobs of other users".to_owned(),
+            _ => format!("\njob {} {} of {}", job.key, safe(&job.name), safe(&job.user)),
+        });
     }
     text
 }

@@ -1,17 +1,90 @@
 //! Events as lines of text, for people and for tests that compare timelines.
 
 use crate::timeline::{self, user_phrase};
-use common::id::{AttemptId, NodeName, ReservationName, Uid};
+use common::id::{AttemptId, JobKey, NodeName, ReservationName, Uid};
 use common::job::EndCause;
 use common::time::Time;
 use state::Event;
 use state::event::{Growth, ShareNews};
+use state::ledger::StartRefusal;
 use std::fmt;
 
 /// One line for an event. The line of a job begins with its key and continues as in its timeline.
 #[must_use]
 pub fn line(event: &Event) -> String {
     Line(event).to_string()
+}
+
+/// The other job that an event of a job names.
+#[must_use]
+pub const fn other_job(event: &Event) -> Option<JobKey> {
+    match event {
+        Event::JobEnded { preempted, .. } | Event::JobResized { preempted, .. } => match preempted {
+            Some(preempted) => Some(preempted.by),
+            None => None,
+        },
+        Event::JobPreempts { victim, .. } => Some(victim.key),
+        Event::JobRequeued { preempted_by, .. } => *preempted_by,
+        Event::RoundEntryRefused { reason, .. } => match reason {
+            StartRefusal::NoJobWaits(key) | StartRefusal::GroupBroken(key) => Some(*key),
+            // They name nodes and amounts of the job itself.
+            _ => None,
+        },
+        // Each is listed, so that a new event is thought about here.
+        Event::JobSubmitted { .. }
+        | Event::JobHeld { .. }
+        | Event::JobReleased { .. }
+        | Event::JobUpdated { .. }
+        | Event::JobStarted { .. }
+        | Event::StepReported { .. }
+        | Event::JobStepsEnded { .. }
+        | Event::JobReady { .. }
+        | Event::JobRunning { .. }
+        | Event::JobSuspended { .. }
+        | Event::JobResumed { .. }
+        | Event::JobSaved { .. }
+        | Event::JobGrowth { .. }
+        | Event::JobEndChanged { .. }
+        | Event::JobDone { .. }
+        | Event::JobDelayed { .. }
+        | Event::JobHeldForFaults { .. }
+        | Event::DependencyMoved { .. }
+        | Event::JobForgotten { .. }
+        // The rest is about no job. Where it may name one, readers who do not see all jobs do not
+        // get it.
+        | Event::Configured
+        | Event::NodeRegistered { .. }
+        | Event::NodeSilent { .. }
+        | Event::NodeLost { .. }
+        | Event::NodeDrained { .. }
+        | Event::NodeResumed { .. }
+        | Event::ReservationCreated { .. }
+        | Event::ReservationChanged { .. }
+        | Event::ReservationDeleted { .. }
+        | Event::ReservationExpired { .. }
+        | Event::ServiceChanged { .. }
+        | Event::ServiceRemoved { .. }
+        | Event::Invited { .. }
+        | Event::InvitationUsed { .. }
+        | Event::InvitationWithdrawn { .. }
+        | Event::NodeEnrolled { .. }
+        | Event::NodeRevoked { .. }
+        | Event::RulesRaised { .. }
+        | Event::KeyStepBegun { .. }
+        | Event::TokenCreated { .. }
+        | Event::TokenRevoked { .. }
+        | Event::SubmitRefused { .. }
+        | Event::CommandRefused(_) => None,
+    }
+}
+
+/// The line of an event without the other job that it names, which is hidden.
+#[must_use]
+pub fn line_without_job(event: &Event) -> String {
+    let line = line(event);
+    let Some((about, rest)) = line.split_once(": ") else { return line };
+    let rest = timeline::without_job(rest, other_job(event));
+    format!("{about}: {rest}")
 }
 
 /// The progress of a node's share, as the predicate of a sentence about the node.

@@ -5,6 +5,7 @@
 // Layers, the lowest first: a module imports from the groups above its own.
 pub mod timeline;
 pub mod upgrade;
+pub mod viewer;
 
 pub mod event;
 

@@ -2,7 +2,7 @@
 
 mod growth;
 
-use common::id::Uid;
+use common::id::{JobKey, Uid};
 use common::job::Outcome;
 use common::job::{JobSize, Preempted};
 use state::timeline::TimelineEvent;
@@ -12,6 +12,58 @@ use std::fmt;
 #[must_use]
 pub fn line(event: &TimelineEvent) -> String {
     Line(event).to_string()
+}
+
+/// The same without the other job that the event names, which is hidden.
+#[must_use]
+pub fn line_without_job(event: &TimelineEvent) -> String {
+    without_job(&line(event), other_job(event))
+}
+
+/// A line with general words for a job that it names.
+pub(crate) fn without_job(text: &str, named: Option<JobKey>) -> String {
+    match named {
+        Some(key) => text.replacen(&format!("job {key}"), "another job", 1),
+        None => text.to_owned(),
+    }
+}
+
+/// The line of [`TimelineEvent::Hopeless`] without what became of the jobs that it waited for.
+pub const HOPELESS: &str = "cancelled, as requested with --kill-on-invalid-dep: its dependency can \
+                            no longer be satisfied";
+
+/// The other job that an event names: one that preempts the job or is preempted by it, or the last
+/// that it waited for.
+#[must_use]
+pub const fn other_job(event: &TimelineEvent) -> Option<JobKey> {
+    match event {
+        TimelineEvent::GaveUp { preempted, .. } | TimelineEvent::MadeToYield { preempted, .. } => {
+            Some(preempted.by)
+        }
+        TimelineEvent::Preempts { victim, .. } => Some(victim.key),
+        TimelineEvent::Requeued { preempted_by, .. } => *preempted_by,
+        TimelineEvent::Unblocked { by } => Some(*by),
+        TimelineEvent::Held(_)
+        | TimelineEvent::Released(_)
+        | TimelineEvent::Asked { .. }
+        | TimelineEvent::Started { .. }
+        | TimelineEvent::Ready
+        | TimelineEvent::Running
+        | TimelineEvent::Suspended(_)
+        | TimelineEvent::Resumed(_)
+        | TimelineEvent::Saved(_)
+        | TimelineEvent::Resized { .. }
+        | TimelineEvent::Grows { .. }
+        | TimelineEvent::Grew { .. }
+        | TimelineEvent::DidNotGrow { .. }
+        | TimelineEvent::Ended { .. }
+        | TimelineEvent::EndChanged { .. }
+        | TimelineEvent::Done { .. }
+        | TimelineEvent::Delayed { .. }
+        | TimelineEvent::HeldForFaults { .. }
+        // The caller has a line of its own for it: it may name several.
+        | TimelineEvent::Hopeless { .. } => None,
+    }
 }
 
 struct Line<'a>(&'a TimelineEvent);

@@ -1,31 +1,35 @@
 //! The API's views of the state. The reasons why jobs wait come from the last round and are passed
-//! in. Permissions are checked by the callers.
+//! in. A [`Viewer`] says what is hidden from the reader; other rights are checked by the callers.
 
 mod explain;
 mod list_row;
 mod map;
+mod nodes;
 mod queues;
 mod remarks;
 mod requested;
 mod solve;
 
-use common::id::{JobId, JobKey, NodeName};
+use crate::timeline;
+use crate::viewer::Viewer;
+use common::id::{JobId, JobKey};
 use common::job::state::slurm_state;
 use common::job::{Ask, Phase};
 use common::node::Contact;
 use common::reason::WaitReason;
 use common::resource::Resources;
 use common::time::{Span, Time};
-use common::unit::{Bytes, Cpus, Gpus};
-use common::wire::api::{JobList, JobQuery, JobView, NodeList, NodeView, TimelineEntry};
+use common::wire::api::{JobList, JobQuery, JobView, TimelineEntry};
 use engine::{Round, Snapshot};
 use state::State;
 use state::job::{Element, Record};
+use state::timeline::TimelineEvent;
 use std::collections::BTreeMap;
 
 pub use explain::explain;
 pub use list_row::list_rows;
 pub use map::cluster_map;
+pub use nodes::{node_list, node_view};
 pub use queues::queue_list;
 pub(crate) use requested::{requested, without_bulk};
 pub use solve::solve;
@@ -83,30 +87,31 @@ pub fn counts(state: &State) -> Counts {
     counts
 }
 
-/// A job or array task, without its timeline.
+/// A job or array task, without its timeline. `None` if there is none that the viewer sees.
 #[must_use]
-pub fn job_view(state: &State, key: JobKey, waits: &Waits) -> Option<JobView> {
-    let (record, element) = state.element(key)?;
-    Some(element_view(state, (record, element, key), waits, Ask::clone))
+pub fn job_view(state: &State, viewer: &Viewer, key: JobKey, waits: &Waits) -> Option<JobView> {
+    let (record, element) = state.element(key).filter(|(record, _)| viewer.sees(record))?;
+    Some(element_view((state, viewer), (record, element, key), waits, Ask::clone))
 }
 
 /// The view of an element.
 fn element_view(
-    state: &State,
+    (state, viewer): (&State, &Viewer),
     (record, element, key): (&Record, &Element, JobKey),
     waits: &Waits,
     asked_for: impl Fn(&Ask) -> Ask,
 ) -> JobView {
     let requested = || requested::requested(state, record);
-    let view = view_apart((record, element, key), requested, asked_for);
+    let message = remarks::message(viewer, element);
+    let view = JobView { message, ..view_apart((record, element, key), requested, asked_for) };
     if element.phase != Phase::Pending {
         return view;
     }
     let waiting = waits.get(&key);
     JobView {
-        reason: Some(remarks::reason(state, record, (key, element), waiting)),
+        reason: Some(remarks::reason((state, viewer), record, (key, element), waiting)),
         position: waiting.map(|wait| wait.position),
-        dependency: remarks::open_dependencies(state, record, key.index),
+        dependency: remarks::open_dependencies((state, viewer), record, key.index),
         ..view
     }
 }
@@ -154,20 +159,25 @@ pub(crate) fn view_apart(
         exit: end.and_then(|end| end.exit),
         usage: run.filter(|_| element.phase == Phase::Done).map(|run| run.usage),
         dependency: None,
-        message: end.map_or_else(|| remarks::faults(element), |end| end.message.clone()),
+        message: remarks::message(&Viewer::ALL, element),
         timeline: Vec::new(),
     }
 }
 
-/// The jobs that match a query: running ones first, then waiting ones in order, then finished ones,
-/// the latest first. Bulky fields that no list shows are left out, since a hundred thousand tasks
-/// would each repeat them.
+/// The jobs of the viewer that match a query: running ones first, then waiting ones in order, then
+/// finished ones, the latest first. Bulky fields that no list shows are left out, since a hundred
+/// thousand tasks would each repeat them.
 #[must_use]
-pub fn job_list(state: &State, query: &JobQuery, waits: &Waits) -> JobList {
+pub fn job_list(state: &State, viewer: &Viewer, query: &JobQuery, waits: &Waits) -> JobList {
     let view = |one: Listed<'_>| {
-        element_view(state, (one.record, one.element, one.key), waits, requested::without_bulk)
+        element_view(
+            (state, viewer),
+            (one.record, one.element, one.key),
+            waits,
+            requested::without_bulk,
+        )
     };
-    let all = listed(state, query, waits);
+    let all = listed(state, viewer, query, waits);
     let total = query.limit.map(|_| all.len() as u64);
     let part = all.into_iter().skip(query.offset).take(query.limit.unwrap_or(usize::MAX));
     JobList { jobs: part.map(view).collect(), total, as_of: state.now() }
@@ -183,9 +193,15 @@ struct Listed<'a> {
 }
 
 /// All matches, in the order of lists.
-fn listed<'a>(state: &'a State, query: &JobQuery, waits: &'a Waits) -> Vec<Listed<'a>> {
+fn listed<'a>(
+    state: &'a State,
+    viewer: &Viewer,
+    query: &JobQuery,
+    waits: &'a Waits,
+) -> Vec<Listed<'a>> {
     let mut found: Vec<((u8, u64), Listed<'a>)> = Vec::new();
-    for record in state.jobs().filter(|record| matches_record(record, query)) {
+    let seen = state.jobs().filter(|record| viewer.sees(record));
+    for record in seen.filter(|record| matches_record(record, query)) {
         for (index, element) in &record.elements {
             if (query.all || element.phase != Phase::Done) && matches_node(element, query) {
                 let key = record.key(*index);
@@ -222,28 +238,30 @@ fn matches_node(element: &Element, query: &JobQuery) -> bool {
 }
 
 /// A job with its timeline; for an array without an index, all tasks. `None` if there is no such
-/// job.
+/// job, or the viewer does not see it.
 #[must_use]
-pub fn job_detail(state: &State, key: JobKey, waits: &Waits) -> Option<JobList> {
-    let record = state.job(key.job)?;
+pub fn job_detail(state: &State, viewer: &Viewer, key: JobKey, waits: &Waits) -> Option<JobList> {
+    let record = state.job(key.job).filter(|record| viewer.sees(record))?;
     let indices: Vec<_> = match record.elements.contains_key(&key.index) {
         true => vec![key.index],
         false if key.index.is_none() => record.elements.keys().copied().collect(),
         false => return None,
     };
     let view = |index| {
-        let key = record.key(index);
-        Some(JobView {
-            timeline: timeline(record, record.elements.get(&index)?),
-            ..job_view(state, key, waits)?
-        })
+        let (key, element) = (record.key(index), record.elements.get(&index)?);
+        let view = element_view((state, viewer), (record, element, key), waits, Ask::clone);
+        Some(JobView { timeline: timeline((state, viewer), record, element), ..view })
     };
     let (jobs, as_of) = (indices.into_iter().filter_map(view).collect(), state.now());
     Some(JobList { jobs, total: None, as_of })
 }
 
 /// The timeline of an element, with what happened to its whole array until it ended.
-fn timeline(record: &Record, element: &Element) -> Vec<TimelineEntry> {
+fn timeline(
+    (state, viewer): (&State, &Viewer),
+    record: &Record,
+    element: &Element,
+) -> Vec<TimelineEntry> {
     let (by, via) = (&record.spec.owner.name, &record.via);
     let text = match via {
         None => format!("submitted by {by}"),
@@ -255,8 +273,14 @@ fn timeline(record: &Record, element: &Element) -> Vec<TimelineEntry> {
     let mut lines: Vec<&state::timeline::TimelineEntry> =
         element.timeline.iter().chain(record.timeline.iter().filter(is_its)).collect();
     lines.sort_by_key(|line| line.at);
-    let lines =
-        lines.iter().map(|l| TimelineEntry { at: l.at, text: crate::timeline::line(&l.what) });
+    let text = |what: &TimelineEvent| match what {
+        TimelineEvent::Hopeless { .. } if viewer.hides_jobs() => timeline::HOPELESS.to_owned(),
+        what => match timeline::other_job(what) {
+            Some(other) if !viewer.sees_key(state, other) => timeline::line_without_job(what),
+            _ => timeline::line(what),
+        },
+    };
+    let lines = lines.iter().map(|l| TimelineEntry { at: l.at, text: text(&l.what) });
     std::iter::once(submitted).chain(lines).collect()
 }
 
@@ -266,35 +290,4 @@ pub fn script(state: &State, job: JobId) -> Option<&str> {
     let record = state.job(job).filter(|record| !state.is_textless(record.id))?;
     let text = state.blobs().get(&record.spec.script)?;
     std::str::from_utf8(text).ok()
-}
-
-/// A node; `None` if there is none of that name.
-#[must_use]
-pub fn node_view(state: &State, name: &NodeName) -> Option<NodeView> {
-    let (node, held) = (state.node(name)?, state.ledger().on(name));
-    let cpus_used = Cpus(held.map_or(0, |held| held.cpus().len()));
-    let gpus_used = Gpus(held.map_or(0, |held| held.gpus().len().try_into().unwrap_or(u32::MAX)));
-    Some(NodeView {
-        name: name.clone(),
-        status: node.status(cpus_used, gpus_used),
-        contact: node.contact,
-        drain: node.drain.clone(),
-        inventory: node.inventory.as_ref().clone(),
-        cpus_used,
-        memory_used: held.map_or(Bytes::ZERO, |held| held.memory()),
-        gpus_used,
-        jobs: state.ledger().holders(name).map(|id| id.key).collect(),
-        address: node.address.clone(),
-        version: node.version.clone(),
-        findings: node.findings.clone(),
-        resumed: node.resumed.clone(),
-        revoked_at: state.enrolment(name).and_then(|one| Some(one.revoked?.at)),
-    })
-}
-
-/// All nodes, by name.
-#[must_use]
-pub fn node_list(state: &State) -> NodeList {
-    let nodes = state.nodes().filter_map(|(name, _)| node_view(state, name)).collect();
-    NodeList { nodes, as_of: state.now() }
 }

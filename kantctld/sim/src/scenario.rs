@@ -248,8 +248,8 @@ impl Stage {
     fn change(&mut self, verb: &str, words: &mut Words) -> Result<(), Failed> {
         let target = Target { key: self.key(words)? };
         let actor = match words.value::<String>("as")? {
-            None => Actor { uid: Uid(0), operator: true },
-            Some(user) => Actor { uid: config::owner(&user).uid, operator: false },
+            None => Actor::operator(Uid(0)),
+            Some(user) => Actor::user(config::owner(&user).uid),
         };
         let command = ask::change(verb, words, actor, target)?;
         words.end()?;
@@ -259,7 +259,7 @@ impl Stage {
 
     fn mark(&mut self, verb: &str, words: &mut Words) -> Result<(), Failed> {
         let name: NodeName = words.node()?;
-        let actor = Actor { uid: Uid(0), operator: true };
+        let actor = Actor::operator(Uid(0));
         let command = if verb == "drain" {
             Command::DrainNode { actor, name, reason: words.rest() }
         } else {

@@ -131,7 +131,7 @@ impl TestCluster {
     }
 
     fn export(&self, since: Time) -> Export {
-        accounting::jobs(self.cluster.state(), since, self.cluster.now())
+        accounting::jobs(self.cluster.state(), |_| true, since, self.cluster.now())
     }
 }
 
@@ -232,7 +232,7 @@ fn what_runs_counts_with_its_time_so_far_and_what_waits_or_never_ran_is_left_out
     test.at_minute(6);
     let cancelled = test.submit(gpus(1, 4), (10, 20));
     test.submit(gpus(1, 4), (10, 20));
-    let actor = state::Actor { uid: Uid(1000), operator: false };
+    let actor = state::Actor::user(Uid(1000));
     let target = state::Target { key: common::id::JobKey::single(cancelled) };
     test.cluster.command(Command::CancelJob { actor, target }).unwrap();
     test.at_minute(65);

@@ -2,12 +2,14 @@
 //! as the state still has them.
 
 use super::error::ApiFailure;
+use super::right_check::check_role;
 use super::slow_query;
 use crate::core::Core;
 use axum::extract::{Query, State};
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::response::Response;
+use common::right::Right;
 use common::wire::api::ExportQuery;
 use std::sync::Arc;
 use trace::accounting;
@@ -26,9 +28,9 @@ pub async fn jobs(
     user: net::User,
     Query(query): Query<ExportQuery>,
 ) -> Result<Response, ApiFailure> {
-    let now = core.now();
+    let (viewer, now) = (core.viewer(&user), core.now());
     slow_query::respond(&core, user.uid, move |state| {
-        let export = accounting::jobs(state, query.since, now);
+        let export = accounting::jobs(state, |record| viewer.sees(record), query.since, now);
         let headers = HeaderMap::from_iter([
             (CONTENT_TYPE, CSV),
             (JOBS, HeaderValue::from(export.jobs.len())),
@@ -41,6 +43,9 @@ pub async fn jobs(
 
 /// GET /v1/accounting/nodes
 pub async fn nodes(State(core): State<Arc<Core>>, user: net::User) -> Result<Response, ApiFailure> {
+    if core.viewer(&user).hides_nodes() {
+        check_role(&core.actor(&user), Right::Oversee)?;
+    }
     slow_query::respond(&core, user.uid, |state| {
         let nodes = accounting::nodes(state);
         let headers = [(CONTENT_TYPE, CSV), (NODES, HeaderValue::from(nodes.len()))];

@@ -1,7 +1,7 @@
 //! Audit lines for requests. This middleware precedes all routes, so that a new route is audited by
 //! default: every method but GET counts as a change, with the exceptions listed here. Of other
-//! requests, those that their caller may not make are audited. It neither authorizes nor delays
-//! requests.
+//! requests, those that their caller may not make are audited, and those that read the script or
+//! output of another user's job. It neither authorizes nor delays requests.
 
 use super::origin::Origin;
 use crate::audit::{Audit, AuditLine, AuditResult};
@@ -10,6 +10,7 @@ use axum::extract::{ConnectInfo, MatchedPath, Request, State};
 use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::Response;
+use common::right::Role;
 use common::sync::Mutex;
 use common::time::Time;
 use common::wire::node::NODE_PATH;
@@ -33,6 +34,8 @@ struct RemarkContent {
     target: Option<String>,
     detail: String,
     is_repeated: bool,
+    /// By which the request is allowed.
+    role: Option<Role>,
 }
 
 impl Remark {
@@ -46,9 +49,19 @@ impl Remark {
         self.with_content(|content| content.detail = detail.to_string());
     }
 
+    /// Adds the role by which the request is allowed.
+    pub(super) fn role(&self, role: Role) {
+        self.with_content(|content| content.role = Some(role));
+    }
+
     /// Marks a repeated request, for which only a refusal is written.
     pub(super) fn mark_repeated(&self) {
         self.with_content(|content| content.is_repeated = true);
+    }
+
+    /// Marks a repeated request, unless a role allows it.
+    pub(super) fn mark_repeated_of_owner(&self) {
+        self.with_content(|content| content.is_repeated = content.role.is_none());
     }
 
     fn with_content<T>(&self, with: impl FnOnce(&mut RemarkContent) -> T) -> T {
@@ -60,6 +73,10 @@ impl Remark {
 #[derive(Clone, Copy)]
 pub(super) struct AuditedElsewhere;
 
+/// A mark on the answer to a request that read what is not the user's own, by this role.
+#[derive(Clone, Copy)]
+pub(super) struct ReadAs(pub(super) Role);
+
 /// The audit log and the clock for its lines.
 #[derive(Clone)]
 pub struct Auditor {
@@ -70,7 +87,7 @@ pub struct Auditor {
 /// Writes an audit line for a request that changes something.
 pub async fn audited(State(auditor): State<Auditor>, mut request: Request, next: Next) -> Response {
     let Some(path) = audited_path(&request) else {
-        return audited_if_refused(auditor, request, next).await;
+        return audited_if_needed(auditor, request, next).await;
     };
     let remark = Remark::default();
     remark.with_content(|content| content.is_repeated = REPEATED.contains(&path.as_str()));
@@ -83,16 +100,20 @@ pub async fn audited(State(auditor): State<Auditor>, mut request: Request, next:
     response
 }
 
-/// Runs a request that changes nothing, and writes a line if its caller may not make it.
-async fn audited_if_refused(auditor: Auditor, request: Request, next: Next) -> Response {
+/// Runs a request that changes nothing, and writes a line if its caller may not make it, or read
+/// by a role what is another user's.
+async fn audited_if_needed(auditor: Auditor, request: Request, next: Next) -> Response {
     let Some(path) = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned())
     else {
         return next.run(request).await;
     };
     let line = begin(auditor.clock.now(), &path, &request);
     let response = next.run(request).await;
-    if matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+    let is_refused = matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+    let role = response.extensions().get::<ReadAs>().map(|ReadAs(role)| *role);
+    if is_refused || role.is_some() {
         let (audit, remark) = (auditor.audit, Remark::default());
+        remark.with_content(|content| content.role = role);
         Pending { audit, remark, line: Some(line) }.end(&response);
     }
     response
@@ -195,6 +216,10 @@ impl Pending {
                 line.target = target;
             }
             line.detail = std::mem::take(&mut content.detail);
+            if let Some(role) = content.role {
+                let comma = if line.detail.is_empty() { "" } else { ", " };
+                line.detail = format!("as {}{comma}{}", role.word(), line.detail);
+            }
         });
         self.audit.note(line);
     }

@@ -7,6 +7,7 @@ mod feasibility;
 use super::audited::Remark;
 use super::error::ApiFailure;
 use super::origin::Origin;
+use super::right_check::check_dependencies;
 use super::submit::{accepted, join_environment, no_outcome, owner};
 use crate::core::{CommandError, Core};
 use crate::disk_guard::DiskGuard;
@@ -45,7 +46,7 @@ pub async fn submit(
     let texts = Texts { scripts: request.scripts, environments };
     check_size(&request.jobs, &texts)?;
     let known = already_submitted(&core, Uid(user.uid), &request.request_key, request.jobs.len());
-    let mut judged = check_jobs(&core, request.jobs, &known, &texts).await;
+    let mut judged = check_jobs(&core, &user, request.jobs, &known, &texts).await;
     let (owner, groups) = owner(&core, &user).await?;
     let operator = core.actor(&user).operator;
     let mut outcomes = Vec::with_capacity(judged.len());
@@ -180,6 +181,7 @@ fn request_key_at(whole: &RequestKey, place: usize) -> RequestKey {
 /// Refuses invalid jobs and jobs that can never run, except those submitted before.
 async fn check_jobs(
     core: &Arc<Core>,
+    user: &net::User,
     jobs: Vec<BatchJob>,
     known: &[bool],
     texts: &Texts,
@@ -195,7 +197,11 @@ async fn check_jobs(
             }
             Some(_) if *known => Ok(job),
             Some(Err(error)) => Err(error.clone())?,
-            Some(Ok(())) => check_ask(&job.ask).map(|()| job).map_err(ApiFailure::from),
+            Some(Ok(())) => {
+                check_ask(&job.ask)?;
+                check_dependencies(core, user, &job.ask)?;
+                Ok(job)
+            }
         }
     };
     let checked: Vec<Result<BatchJob, ApiFailure>> =

@@ -136,6 +136,10 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::UnknownReservation { .. } => StatusCode::NOT_FOUND,
         Refusal::NotYours { .. }
         | Refusal::OperatorsOnly { .. }
+        | Refusal::ViewersOnly { .. }
+        | Refusal::NotCoordinated { .. }
+        | Refusal::HeldByCoordinator { .. }
+        | Refusal::OwnerRequeues { .. }
         | Refusal::RootJob
         | Refusal::QueueClosed { .. }
         | Refusal::QosClosed { .. }

@@ -8,10 +8,11 @@ use super::token_check::StreamToken;
 use crate::core::Core;
 use crate::event_feed::{Gap, Happened, Reading, Replay, Taken, Wanted, line, next_lines};
 use axum::http::StatusCode;
-use common::id::JobKey;
+use common::id::{JobKey, Uid};
 use common::time::Time;
 use common::wire::api::{EventSequence, HEARTBEAT_SECONDS_MAX, Since, WatchQuery};
 use net::limiter::Permit;
+use query::viewer::Viewer;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +22,7 @@ use tokio::sync::watch;
 pub struct EventStream {
     core: Arc<Core>,
     leading: watch::Receiver<bool>,
+    user: net::User,
     wanted: Arc<Wanted>,
     heartbeat: Option<Duration>,
     /// The first line confirms that nothing is missed from there on.
@@ -57,7 +59,7 @@ impl EventStream {
         origin: &Origin,
         query: &WatchQuery,
     ) -> Result<Self, ApiFailure> {
-        let wanted = Arc::new(wanted(query)?);
+        let wanted = Arc::new(Wanted { viewer: core.viewer(user), ..wanted(query)? });
         let since = since(query)?;
         let permit = core.admission.watches.take(user.uid).map_err(ApiFailure::Http)?;
         let seconds = query.heartbeat_seconds.min(HEARTBEAT_SECONDS_MAX);
@@ -71,6 +73,7 @@ impl EventStream {
         let first = notice("Watching", core.now(), Some(begin.after), text, detail);
         Ok(Self {
             leading: core.leading.clone(),
+            user: user.clone(),
             wanted,
             heartbeat,
             first: Some(first),
@@ -83,11 +86,13 @@ impl EventStream {
         })
     }
 
-    /// Waits for the next lines. `None` if this controller no longer leads, or the token that
-    /// opened the stream is no longer valid.
+    /// Waits for the next lines. `None` if this controller no longer leads, the token that opened
+    /// the stream is no longer valid, or the user now sees more or less than when it was opened.
     pub async fn next(&mut self) -> Option<Result<Part, NotRead>> {
         let next = self.next_part().await?;
-        self.token.is_valid(&self.core).then_some(next)
+        self.user.groups = self.core.access().groups(Uid(self.user.uid)).await;
+        let is_same = self.core.viewer(&self.user) == self.wanted.viewer;
+        (is_same && self.token.is_valid(&self.core)).then_some(next)
     }
 
     async fn next_part(&mut self) -> Option<Result<Part, NotRead>> {
@@ -173,6 +178,7 @@ fn wanted(query: &WatchQuery) -> Result<Wanted, ApiFailure> {
         jobs: jobs.into_iter().collect(),
         whole: whole.into_iter().map(|key| key.job).collect(),
         users: words(&query.users).into_iter().collect(),
+        viewer: Viewer::ALL,
     })
 }
 

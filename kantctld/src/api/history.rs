@@ -11,6 +11,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use common::wire::api::{AccountList, HistoryList, HistoryQuery, ReportQuery, ReportView};
 use net::{Caller, Role};
+use query::viewer::Viewer;
 use std::sync::Arc;
 
 /// The user under which other controllers' requests count; no real user has this uid.
@@ -24,9 +25,9 @@ pub async fn list(
 ) -> Result<Response, ApiFailure> {
     core.refresh().await?;
     wait_until_written(&core).await?;
-    let (history, as_of) = (core.history.clone(), core.now());
+    let (history, as_of, viewer) = (core.history.clone(), core.now(), core.viewer(&user));
     slow_query::respond_json(&core, user.uid, move |_| {
-        let looked = history.reader().and_then(|reader| history::runs(&reader, &query));
+        let looked = history.reader().and_then(|reader| history::runs(&reader, &query, &viewer));
         Ok(HistoryList { as_of, ..looked.map_err(history_failure)? })
     })
     .await
@@ -48,7 +49,7 @@ pub async fn kept(
     // Only with the first page; the following ones continue it.
     let since = query.since.filter(|_| query.every_run && query.after.is_none());
     let answer = async {
-        let list = history_page(&core, CONTROLLERS, query).await?;
+        let list = history_page(&core, CONTROLLERS, Viewer::ALL, query).await?;
         let history = core.history.clone();
         let nodes = slow_query::run(&core, CONTROLLERS, move |_| match since {
             Some(since) => history::node_changes(&history.reader()?, since),
@@ -85,26 +86,34 @@ pub async fn report(
     // report leaves out those finished later.
     let state = core.state.read().clone();
     wait_until_written(&core).await?;
-    let (now, history) = (core.now(), core.history.clone());
+    let (now, history, viewer) = (core.now(), core.history.clone(), core.viewer(&user));
+    let hides_nodes = viewer.hides_nodes();
     let looked = slow_query::run(&core, user.uid, move |_| {
         let running = query::history::running(&state, now);
-        history::report(&history.reader()?, &query, running, state.now(), now)
+        history::report(&history.reader()?, &query, &viewer, running, state.now(), now)
     });
-    Ok(Json(looked.await?.map_err(history_failure)?))
+    let mut report = looked.await?.map_err(history_failure)?;
+    if hides_nodes {
+        report.nodes.clear();
+    }
+    Ok(Json(report))
 }
 
-/// One page of the runs that the query selects.
+/// One page of the runs that the query selects and the viewer sees.
 ///
 /// # Errors
 /// If accounting cannot be read, or the query is invalid.
 pub(super) async fn history_page(
     core: &Arc<Core>,
     uid: u32,
+    viewer: Viewer,
     query: HistoryQuery,
 ) -> Result<HistoryList, ApiFailure> {
     wait_until_written(core).await?;
     let history = core.history.clone();
-    let looked = slow_query::run(core, uid, move |_| history::runs(&history.reader()?, &query));
+    let looked = slow_query::run(core, uid, move |_| {
+        history::runs(&history.reader()?, &query, &viewer)
+    });
     let list = looked.await?.map_err(history_failure)?;
     Ok(HistoryList { as_of: core.now(), ..list })
 }

@@ -1,7 +1,6 @@
 //! Open invitations, as operators see them: without their secrets, of which the state has only
 //! hashes.
 
-use super::controllers::check_operator;
 use super::error::ApiFailure;
 use crate::core::Core;
 use axum::Json;
@@ -15,9 +14,8 @@ use std::sync::Arc;
 /// GET /v1/invitations
 pub async fn list(
     State(core): State<Arc<Core>>,
-    user: User,
+    _user: User,
 ) -> Result<Json<InvitationList>, ApiFailure> {
-    check_operator(&core, &user)?;
     Ok(Json(open(&core)))
 }
 
@@ -27,7 +25,6 @@ pub async fn withdraw(
     user: User,
     Path(id): Path<String>,
 ) -> Result<Json<InvitationList>, ApiFailure> {
-    check_operator(&core, &user)?;
     core.command(Command::WithdrawInvitation { actor: core.actor(&user), id }).await?;
     Ok(Json(open(&core)))
 }

@@ -8,7 +8,7 @@ use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use axum::{Extension, Json};
-use common::id::JobKey;
+use common::id::{JobKey, Uid};
 use common::job::Phase;
 use common::reason::Refusal;
 use common::wire::api::{
@@ -16,6 +16,7 @@ use common::wire::api::{
     WaitQuery,
 };
 use query::view;
+use query::viewer::Viewer;
 use state::{Actor, Command, Target};
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,17 +30,17 @@ pub async fn list(
     user: net::User,
     Query(query): Query<JobQuery>,
 ) -> Result<Response, ApiFailure> {
-    let (waits, now) = (core.last_waits(), core.now());
+    let (waits, now, viewer) = (core.last_waits(), core.now(), core.viewer(&user));
     if query.lines {
         let head = Looked { as_of: now };
         return slow_query::respond_lines(&core, user.uid, move |state, lines| {
             lines.add(&head)?;
-            view::list_rows(state, &query, &waits).try_for_each(|job| lines.add(&job))
+            view::list_rows(state, &viewer, &query, &waits).try_for_each(|job| lines.add(&job))
         })
         .await;
     }
     slow_query::respond_json(&core, user.uid, move |state| {
-        Ok(JobList { as_of: now, ..view::job_list(state, &query, &waits) })
+        Ok(JobList { as_of: now, ..view::job_list(state, &viewer, &query, &waits) })
     })
     .await
 }
@@ -48,9 +49,9 @@ pub async fn list(
 ///
 /// # Errors
 /// [`Refusal::UnknownJob`].
-pub fn detail(core: &Core, key: JobKey) -> Result<JobList, Refusal> {
+pub fn detail(core: &Core, viewer: &Viewer, key: JobKey) -> Result<JobList, Refusal> {
     let waits = core.last_waits();
-    let list = view::job_detail(&core.state.read(), key, &waits);
+    let list = view::job_detail(&core.state.read(), viewer, key, &waits);
     let list = list.ok_or(Refusal::UnknownJob { key })?;
     Ok(JobList { as_of: core.now(), ..list })
 }
@@ -63,8 +64,10 @@ pub async fn show(
 ) -> Result<Response, ApiFailure> {
     core.refresh().await?;
     let (key, waits, now) = (core.key(&key)?, core.last_waits(), core.now());
+    let viewer = core.viewer(&user);
     slow_query::respond_json(&core, user.uid, move |state| {
-        let list = view::job_detail(state, key, &waits).ok_or(Refusal::UnknownJob { key })?;
+        let list =
+            view::job_detail(state, &viewer, key, &waits).ok_or(Refusal::UnknownJob { key })?;
         Ok(JobList { as_of: now, ..list })
     })
     .await
@@ -175,7 +178,7 @@ const fn is_reached(until: Until, phase: Phase) -> bool {
 /// GET /v1/jobs/{key}/wait
 pub async fn wait(
     State(core): State<Arc<Core>>,
-    _user: net::User,
+    user: net::User,
     Path(key): Path<String>,
     Query(query): Query<WaitQuery>,
 ) -> Result<Json<JobList>, ApiFailure> {
@@ -186,14 +189,17 @@ pub async fn wait(
     loop {
         applied.mark_unchanged();
         if has_reached(&core, key, query.until)? {
-            return Ok(Json(detail(&core, key)?));
+            break;
         }
         match tokio::time::timeout_at(deadline, applied.changed()).await {
             Ok(Ok(())) => {}
             // Timeout, or the controller stops: answer with what is known.
-            Ok(Err(_)) | Err(_) => return Ok(Json(detail(&core, key)?)),
+            Ok(Err(_)) | Err(_) => break,
         }
     }
+    // The user's roles may have changed meanwhile.
+    let user = net::User { groups: core.access().groups(Uid(user.uid)).await, ..user };
+    Ok(Json(detail(&core, &core.viewer(&user), key)?))
 }
 
 /// Whether all tasks of a job have reached this point. Cheap, because many clients may wait.
@@ -220,11 +226,12 @@ pub async fn explain(
 ) -> Result<Json<Explanation>, ApiFailure> {
     core.refresh().await?;
     let key = core.key(&key)?;
+    let viewer = core.viewer(&user);
     let looked = slow_query::forecast(&core, user.uid, move |core| {
         let now = core.now();
         let (waits, state) = (core.last_waits(), core.state.read().clone());
         let snapshot = core.scheduler_cache.with_current(&core.state, now, engine::Snapshot::clone);
-        view::explain(&state, key, &waits, &snapshot, now)
+        view::explain(&state, &viewer, key, &waits, &snapshot, now)
     });
     let explanation = looked.await?;
     Ok(Json(explanation.ok_or(Refusal::UnknownJob { key })?))

@@ -14,17 +14,13 @@ use std::sync::Arc;
 /// POST /v1/jobs/{key}/attend
 pub async fn attend(
     State(core): State<Arc<Core>>,
-    user: net::User,
+    _user: net::User,
     Path(key): Path<String>,
 ) -> Result<Json<AttendAnswer>, ApiFailure> {
     let key = core.key(&key)?;
     let phase = {
         let state = core.state.read();
-        let (record, element) = state.element(key).ok_or(Refusal::UnknownJob { key })?;
-        let owner = &record.spec.owner;
-        if owner.uid.0 != user.uid {
-            return Err(Refusal::NotYours { job: key.job, owner: owner.name.clone() }.into());
-        }
+        let (_, element) = state.element(key).ok_or(Refusal::UnknownJob { key })?;
         element.phase
     };
     core.renewed_leases.lock().insert(key);

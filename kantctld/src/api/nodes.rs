@@ -22,26 +22,26 @@ use std::sync::Arc;
 
 /// GET /v1/nodes
 pub async fn list(State(core): State<Arc<Core>>, user: net::User) -> Result<Response, ApiFailure> {
-    let now = core.now();
-    let view = move |state: &_| Ok(NodeList { as_of: now, ..view::node_list(state) });
+    let (now, viewer) = (core.now(), core.viewer(&user));
+    let view = move |state: &_| Ok(NodeList { as_of: now, ..view::node_list(state, &viewer) });
     slow_query::respond_json(&core, user.uid, view).await
 }
 
 /// GET /v1/map
 pub async fn map(State(core): State<Arc<Core>>, user: net::User) -> Result<Response, ApiFailure> {
-    let now = core.now();
-    let view = move |state: &_| Ok(ClusterMap { as_of: now, ..view::cluster_map(state) });
+    let (now, viewer) = (core.now(), core.viewer(&user));
+    let view = move |state: &_| Ok(ClusterMap { as_of: now, ..view::cluster_map(state, &viewer) });
     slow_query::respond_json(&core, user.uid, view).await
 }
 
 /// GET /v1/nodes/{name}
 pub async fn show(
     State(core): State<Arc<Core>>,
-    _user: net::User,
+    user: net::User,
     Path(name): Path<String>,
 ) -> Result<Json<NodeList>, ApiFailure> {
-    let name: NodeName = name.parse()?;
-    let node = view::node_view(&core.state.read(), &name);
+    let (name, viewer): (NodeName, _) = (name.parse()?, core.viewer(&user));
+    let node = view::node_view(&core.state.read(), &viewer, &name);
     let node = node.ok_or(Refusal::UnknownNode { name })?;
     Ok(Json(NodeList { nodes: vec![node], as_of: core.now() }))
 }

@@ -13,7 +13,7 @@ pub async fn show() -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use common::token::ROUTES;
+    use common::route::ROUTES;
     use serde_json::{Value, json};
 
     #[test]

@@ -192,7 +192,7 @@ mod tests {
             gid: 7,
             token: token.clone(),
             is_jwt,
-            may_operate: false,
+            has_roles: false,
         };
         let first = origin(Caller::Program(program(false)), Some("2 socket"));
         assert_eq!(

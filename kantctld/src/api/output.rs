@@ -1,7 +1,8 @@
-//! A job's script and output, for its owner and operators. Output is read on the job's node as the
-//! owner, and passed through.
+//! A job's script and output, for its owner and those who may see what is not theirs. Output is
+//! read on the job's node as the owner, and passed through.
 
 use super::error::ApiFailure;
+use super::right_check::check_action;
 use crate::core::Core;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderName, StatusCode};
@@ -10,10 +11,12 @@ use common::id::{AttemptId, JobKey, NodeName};
 use common::job::pattern::{PatternFacts, absolute, fill};
 use common::job::{Owner, Phase};
 use common::reason::Refusal;
+use common::right::JobAction;
 use common::time::Span;
 use common::wire::api::OutputQuery;
 use common::wire::node::{OutputStream, ReadOutput};
 use query::view;
+use query::viewer::Viewer;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,11 +41,10 @@ struct OutputSource {
 /// GET /v1/jobs/{key}/script
 pub async fn script(
     State(core): State<Arc<Core>>,
-    user: net::User,
+    _user: net::User,
     Path(key): Path<String>,
 ) -> Result<String, ApiFailure> {
     let key = core.key(&key)?;
-    check_owner(&core, key, &user)?;
     let state = core.state.read();
     let gone = || match state.is_textless(key.job) {
         true => Refusal::TextsGone { job: key.job },
@@ -71,15 +73,15 @@ pub(super) struct Chunk {
     pub is_end: bool,
 }
 
-/// Reads a part of the output on the job's node.
+/// Reads a part of the output on the job's node. The right is checked for each part.
 pub(super) async fn read_chunk(
     core: &Core,
     user: &net::User,
     key: JobKey,
     query: &OutputQuery,
 ) -> Result<Chunk, ApiFailure> {
-    check_owner(core, key, user)?;
-    let source = output_source(core, key, query.stream)?;
+    check_action(core, user, key, JobAction::Read).await?;
+    let source = output_source(core, &core.viewer(user), key, query.stream)?;
     let wait_seconds = if source.over { 0 } else { query.wait_seconds.min(WAIT_SECONDS_MAX) };
     let question = ReadOutput {
         question: 0,
@@ -104,23 +106,15 @@ pub(super) async fn read_chunk(
     Ok(Chunk { is_end: source.over && chunk.bytes.is_empty(), bytes: chunk.bytes })
 }
 
-fn check_owner(core: &Core, key: JobKey, user: &net::User) -> Result<(), Refusal> {
-    let state = core.state.read();
-    let record = state.job(key.job).ok_or(Refusal::UnknownJob { key })?;
-    let actor = core.actor(user);
-    if actor.operator || record.spec.owner.uid == actor.uid {
-        return Ok(());
-    }
-    Err(Refusal::NotYours { job: key.job, owner: record.spec.owner.name.clone() })
-}
-
 fn output_source(
     core: &Core,
+    viewer: &Viewer,
     key: JobKey,
     stream: OutputStream,
 ) -> Result<OutputSource, ApiFailure> {
     let waits = core.last_waits();
-    let job = view::job_view(&core.state.read(), key, &waits).ok_or(Refusal::UnknownJob { key })?;
+    let job = view::job_view(&core.state.read(), viewer, key, &waits)
+        .ok_or(Refusal::UnknownJob { key })?;
     let Some(share) = job.allocation.as_ref().and_then(|a| a.shares().first()) else {
         let why = job.reason.map(|r| format!(": {}", r.sentence)).unwrap_or_default();
         return Err(ApiFailure::Output {

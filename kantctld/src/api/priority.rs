@@ -12,6 +12,7 @@ use common::reason::Refusal;
 use common::time::Time;
 use common::wire::api::{FactorView, PriorityList, PriorityQuery, PriorityView};
 use engine::order::multifactor::PriorityBreakdown;
+use query::viewer::Viewer;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -22,35 +23,45 @@ pub async fn list(
     Query(query): Query<PriorityQuery>,
 ) -> Result<Json<PriorityList>, ApiFailure> {
     let named = query.job.split(',').filter(|word| !word.is_empty());
-    let named = named.map(|text| core.key(text)).collect::<Result<Vec<JobKey>, _>>()?;
+    let named = named.map(str::parse).collect::<Result<Vec<JobKey>, _>>()?;
     let now = core.now();
-    let jobs = forecast(&core, user.uid, move |core| list_of(core, &named, now)).await??;
+    let viewer = core.viewer(&user);
+    let jobs = forecast(&core, user.uid, move |core| list_of(core, &viewer, &named, now)).await??;
     Ok(Json(PriorityList { jobs, as_of: now }))
 }
 
-/// The priorities of all waiting jobs.
+/// The priorities of all waiting jobs that the user sees.
 ///
 /// # Errors
 /// As [`forecast`].
 pub(super) async fn priorities(
     core: &Arc<Core>,
-    uid: u32,
+    user: &net::User,
 ) -> Result<Vec<PriorityView>, ApiFailure> {
-    let now = core.now();
-    Ok(forecast(core, uid, move |core| list_of(core, &[], now)).await??)
+    let (now, viewer) = (core.now(), core.viewer(user));
+    Ok(forecast(core, user.uid, move |core| list_of(core, &viewer, &[], now)).await??)
 }
 
-fn list_of(core: &Core, named: &[JobKey], now: Time) -> Result<Vec<PriorityView>, Refusal> {
+fn list_of(
+    core: &Core,
+    viewer: &Viewer,
+    named: &[JobKey],
+    now: Time,
+) -> Result<Vec<PriorityView>, Refusal> {
     let state = &core.state.read().clone();
-    if let Some(key) = named.iter().find(|key| state.job(key.job).is_none()) {
+    let seen = |key: &JobKey| state.job(key.job).is_some_and(|record| viewer.sees(record));
+    // A hidden job is answered as one that does not exist, also by how it was named.
+    if let Some(key) = named.iter().find(|key| !seen(&state.meant(**key))) {
         return Err(Refusal::UnknownJob { key: *key });
     }
+    let named: Vec<JobKey> = named.iter().map(|key| state.meant(*key)).collect();
     let snapshot = core.scheduler_cache.with_current(&core.state, now, engine::Snapshot::clone);
     let places: Vec<(u32, JobKey)> = (1..).zip(engine::in_order(&snapshot, now)).collect();
     let wanted = |key: &JobKey| {
         named.is_empty() || named.contains(key) || named.contains(&JobKey::single(key.job))
     };
-    let places: Vec<(u32, JobKey)> = places.into_iter().filter(|(_, key)| wanted(key)).collect();
+    let places: Vec<(u32, JobKey)> =
+        places.into_iter().filter(|(_, key)| wanted(key) && seen(key)).collect();
     let keys: Vec<JobKey> = places.iter().map(|(_, key)| *key).collect();
     let breakdowns: BTreeMap<JobKey, PriorityBreakdown> =
         engine::priority_breakdowns(&snapshot, now, &keys).into_iter().collect();

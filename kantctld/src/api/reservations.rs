@@ -19,6 +19,7 @@ use common::reservation::Reservation;
 use common::wire::api::{
     Changed, ReservationList, ReservationPatch, ReservationRequest, ReservationView,
 };
+use query::viewer::Viewer;
 use state::Command;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ pub async fn list(
     State(core): State<Arc<Core>>,
     user: net::User,
 ) -> Result<Json<ReservationList>, ApiFailure> {
-    Ok(Json(reservation_views(&core, user.uid, |_| true).await?))
+    Ok(Json(reservation_views(&core, &user, |_| true).await?))
 }
 
 /// POST /v1/reservations
@@ -41,9 +42,6 @@ pub async fn create(
     let Json(request) = body?;
     remark.target(&request.name);
     let actor = core.actor(&user);
-    if !actor.operator {
-        return Err(Refusal::OperatorsOnly { uid: actor.uid }.into());
-    }
     let choice = choice::choose(&core.state.read(), &request, core.now())?;
     let name = request.name.clone();
     let reservation = Reservation {
@@ -62,7 +60,7 @@ pub async fn create(
     for warning in &warnings {
         tracing::warn!("{warning}");
     }
-    let made = reservation_views(&core, user.uid, move |made| *made == name).await?;
+    let made = reservation_views(&core, &user, move |made| *made == name).await?;
     Ok(Json(ReservationList { warnings, ..made }))
 }
 
@@ -75,9 +73,6 @@ pub async fn update(
 ) -> Result<Json<ReservationList>, ApiFailure> {
     let Json(patch) = body?;
     let (actor, name): (_, ReservationName) = (core.actor(&user), name.parse()?);
-    if !actor.operator {
-        return Err(Refusal::OperatorsOnly { uid: actor.uid }.into());
-    }
     let there_is = core.state.read().reservation(&name).cloned();
     let old = there_is.ok_or_else(|| Refusal::UnknownReservation { name: name.clone() })?;
     let (has_users, has_groups) = (patch.users.is_some(), patch.groups.is_some());
@@ -102,7 +97,7 @@ pub async fn update(
     });
     core.command(Command::UpdateReservation { actor, reservation }).await?;
     let warnings = reservation_warnings(&core.state.read(), &name);
-    let changed = reservation_views(&core, user.uid, move |changed| *changed == name).await?;
+    let changed = reservation_views(&core, &user, move |changed| *changed == name).await?;
     Ok(Json(ReservationList { warnings, ..changed }))
 }
 
@@ -171,20 +166,25 @@ fn jobs_in(state: &state::State, name: &ReservationName) -> Vec<JobKey> {
 /// As [`slow_query::run`].
 pub(super) async fn reservation_views(
     core: &Arc<Core>,
-    uid: u32,
+    user: &net::User,
     wanted: impl Fn(&ReservationName) -> bool + Send + 'static,
 ) -> Result<ReservationList, ApiFailure> {
-    let as_of = core.now();
-    let list = slow_query::run(core, uid, move |state| {
+    let (as_of, viewer) = (core.now(), core.viewer(user));
+    let list = slow_query::run(core, user.uid, move |state| {
         let here = state.reservations().filter(|r| r.to > as_of && wanted(&r.name));
-        let mut views: Vec<ReservationView> = here.map(|r| reservation_view(state, r)).collect();
+        let mut views: Vec<ReservationView> =
+            here.map(|r| reservation_view(state, &viewer, r)).collect();
         views.sort_by(|a, b| (a.from, &a.name).cmp(&(b.from, &b.name)));
         views
     });
     Ok(ReservationList { reservations: list.await?, as_of, warnings: Vec::new() })
 }
 
-fn reservation_view(state: &state::State, reservation: &Reservation) -> ReservationView {
+fn reservation_view(
+    state: &state::State,
+    viewer: &Viewer,
+    reservation: &Reservation,
+) -> ReservationView {
     let Reservation { name, nodes, from, to, access, maintenance, by, comment } = reservation;
     ReservationView {
         name: name.clone(),
@@ -197,6 +197,6 @@ fn reservation_view(state: &state::State, reservation: &Reservation) -> Reservat
         maintenance: *maintenance,
         by: user_name(by.0),
         comment: comment.clone(),
-        jobs: jobs_in(state, name),
+        jobs: jobs_in(state, name).into_iter().filter(|key| viewer.sees_key(state, *key)).collect(),
     }
 }

@@ -1,31 +1,30 @@
 //! Services: deploy, list, show, scale, roll back, pause, resume, promote, stop, and their
 //! endpoints. The state decides who may do so; the leader starts and stops replicas.
 
-use super::audited::Remark;
+mod deploy;
+
+pub use deploy::deploy;
+
 use super::error::ApiFailure;
-use super::origin::Origin;
 use super::slow_query;
-use super::submit::{owner, refuse_what_never_fits};
 use crate::core::Core;
-use crate::disk_guard::DiskGuard;
 use crate::host_names::user_name;
 use crate::leader::services::local_time;
+use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
-use axum::{Extension, Json};
-use common::id::{JobKey, Revision, RoleName, ServiceName};
+use common::id::{JobKey, RoleName, ServiceName};
 use common::job::ReplicaHealth;
 use common::reason::{Refusal, ServiceRefusal};
-use common::service::RoleSpec;
 use common::wire::api::{
-    DeployAnswer, DeployRequest, RollbackRequest, ScaleRequest, ServiceExplanation, ServiceList,
-    ServiceView, TargetGroup,
+    RollbackRequest, ScaleRequest, ServiceExplanation, ServiceList, ServiceView, TargetGroup,
 };
 use lead::services::{self, Names, endpoints, service_view};
 use net::http::StatusCode;
 use query::view::Waits;
+use query::viewer::Viewer;
 use state::service::Service;
-use state::{Command, Deployment, Event, ServiceAction};
+use state::{Command, ServiceAction};
 use std::sync::Arc;
 
 /// GET /v1/services
@@ -34,8 +33,10 @@ pub async fn list(
     user: net::User,
 ) -> Result<Json<ServiceList>, ApiFailure> {
     let (shared, waits, as_of) = (core.clone(), core.last_waits(), core.now());
+    let viewer = core.viewer(&user);
     let services = slow_query::run(&core, user.uid, move |state| {
-        state.services().map(|service| view(&shared, state, &waits, service, false)).collect()
+        let seen = state.services().filter(|service| viewer.sees_service_of(service.owner.uid));
+        seen.map(|service| view(&shared, (state, &viewer), &waits, service, false)).collect()
     });
     Ok(Json(ServiceList { services: services.await?, as_of }))
 }
@@ -43,17 +44,17 @@ pub async fn list(
 /// GET /v1/services/{name}
 pub async fn show(
     State(core): State<Arc<Core>>,
-    _user: net::User,
+    user: net::User,
     Path(name): Path<String>,
 ) -> Result<Json<ServiceList>, ApiFailure> {
-    one(&core, &name.parse()?)
+    one(&core, &core.viewer(&user), &name.parse()?)
 }
 
 /// A service as a list of one, with its events.
-fn one(core: &Core, name: &ServiceName) -> Result<Json<ServiceList>, ApiFailure> {
+fn one(core: &Core, viewer: &Viewer, name: &ServiceName) -> Result<Json<ServiceList>, ApiFailure> {
     let (state, waits) = (core.state.read(), core.last_waits());
     let service = find(&state, name)?;
-    let services = vec![view(core, &state, &waits, service, true)];
+    let services = vec![view(core, (&state, viewer), &waits, service, true)];
     Ok(Json(ServiceList { services, as_of: core.now() }))
 }
 
@@ -64,12 +65,12 @@ fn find<'a>(state: &'a state::State, name: &ServiceName) -> Result<&'a Service, 
 
 fn view(
     core: &Core,
-    state: &state::State,
+    (state, viewer): (&state::State, &Viewer),
     waits: &Waits,
     service: &Service,
     with_events: bool,
 ) -> ServiceView {
-    let waits_for = |key: JobKey| waits.get(&key).map(|wait| wait.reason.to_string());
+    let waits_for = |key: JobKey| why_it_waits((state, viewer), waits, key);
     // In the order in which the leader's loop takes them.
     let (readiness, autoscaler) = (core.readiness.read(), core.autoscaler.read());
     let scaled_by = |role: &RoleName| Some(autoscaler.reason(&service.name, role)?.to_string());
@@ -77,95 +78,31 @@ fn view(
     service_view(state, service, &readiness, &names, with_events)
 }
 
+/// Why a replica waits, without jobs that the reader does not see.
+fn why_it_waits(
+    (state, viewer): (&state::State, &Viewer),
+    waits: &Waits,
+    key: JobKey,
+) -> Option<String> {
+    Some(viewer.reason(state, waits.get(&key)?.reason.clone()).to_string())
+}
+
 /// GET /v1/services/{name}/explain
 pub async fn explain(
     State(core): State<Arc<Core>>,
-    _user: net::User,
+    user: net::User,
     Path(name): Path<String>,
 ) -> Result<Json<ServiceExplanation>, ApiFailure> {
     let name: ServiceName = name.parse()?;
+    let viewer = core.viewer(&user);
     let (now, state, waits) = (core.now(), core.state.read(), core.last_waits());
     let service = find(&state, &name)?;
-    let waits_for = |key: JobKey| waits.get(&key).map(|wait| wait.reason.to_string());
+    let waits_for = |key: JobKey| why_it_waits((&state, &viewer), &waits, key);
     let (readiness, autoscaler) = (core.readiness.read(), core.autoscaler.read());
     let scaled_by = |role: &RoleName| Some(autoscaler.reason(&name, role)?.to_string());
     let names = Names { user: &user_name, waits_for: &waits_for, scaled_by: &scaled_by };
     let times = (now, local_time(now));
     Ok(Json(services::explain(&state, service, &readiness, &autoscaler, &names, times)))
-}
-
-/// POST /v1/services
-pub async fn deploy(
-    State(core): State<Arc<Core>>,
-    Extension(disk_guard): Extension<Arc<DiskGuard>>,
-    user: net::User,
-    origin: Origin,
-    Extension(remark): Extension<Remark>,
-    body: Result<Json<DeployRequest>, JsonRejection>,
-) -> Result<Json<DeployAnswer>, ApiFailure> {
-    let Json(request) = body?;
-    remark.target(&request.name);
-    request.check().map_err(Refusal::from)?;
-    disk_guard.check()?;
-    if !request.force {
-        for role in request.spec.roles.iter().filter(|role| role.replicas.max > 0) {
-            refuse_what_never_fits(&core, &role.ask).await?;
-        }
-    }
-    let (owner, groups) = owner(&core, &user).await?;
-    if request.dry_run {
-        remark.detail("dry run");
-        return Ok(Json(dry_run(&core.state.read(), &request)));
-    }
-    let deployment = Deployment {
-        operator: core.actor(&user).operator,
-        owner,
-        groups,
-        via: origin.node(),
-        name: request.name.clone(),
-        spec: request.spec,
-        texts: request.texts,
-    };
-    let events = core.command(Command::DeployService(Box::new(deployment))).await?;
-    let revision = events.iter().find_map(|event| match event {
-        Event::ServiceChanged { revision, .. } => Some(*revision),
-        _ => None,
-    });
-    let revision = revision.ok_or_else(super::submit::no_outcome)?;
-    Ok(Json(DeployAnswer { name: request.name, revision, plan: Vec::new() }))
-}
-
-/// What a deployment would change.
-fn dry_run(state: &state::State, request: &DeployRequest) -> DeployAnswer {
-    let service = state.service(&request.name);
-    let last = service.and_then(|service| service.revisions.keys().next_back().copied());
-    let update = &request.spec.update;
-    let role_plan = |role: &RoleSpec| {
-        let wanted = service.map_or(role.replicas.min, |one| one.wanted(&role.name));
-        let wanted = role.replicas.clamp(wanted);
-        let before = service.and_then(|service| service.spec()?.role(&role.name));
-        let name = &role.name;
-        match before {
-            None => format!("role {name}: {wanted} replicas would be started"),
-            Some(before) if before == role => format!("role {name}: nothing would change"),
-            Some(_) => format!(
-                "role {name}: {wanted} replicas would be replaced, {} at a time, with up to {} \
-                 beyond the wanted number",
-                update.max_parallel, update.max_surge
-            ),
-        }
-    };
-    let mut plan: Vec<String> = request.spec.roles.iter().map(role_plan).collect();
-    let before = service.and_then(Service::spec).map(|spec| &spec.roles[..]).unwrap_or_default();
-    let is_gone = |role: &&RoleSpec| request.spec.role(&role.name).is_none();
-    plan.extend(
-        before
-            .iter()
-            .filter(is_gone)
-            .map(|role| format!("role {}: its replicas would be stopped", role.name)),
-    );
-    let revision = Revision(last.map_or(1, |last| last.0.saturating_add(1)));
-    DeployAnswer { name: request.name.clone(), revision, plan }
 }
 
 /// POST /v1/services/{name}/scale
@@ -254,7 +191,7 @@ async fn act(
     let actor = core.actor(user);
     core.command(Command::ActOnService { actor, name: name.clone(), action }).await?;
     // A stopped service without replicas may be gone already.
-    Ok(one(core, &name)
+    Ok(one(core, &core.viewer(user), &name)
         .unwrap_or_else(|_| Json(ServiceList { services: Vec::new(), as_of: core.now() })))
 }
 

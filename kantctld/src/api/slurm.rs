@@ -26,6 +26,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use common::wire::api::{NodeView, QueueList};
+use query::viewer::Viewer;
 use serde_json::{Map, Value};
 use slurm_json::Version;
 use slurm_json::frame::{Asked, answer, framed};
@@ -98,14 +99,17 @@ impl Slurm {
         json(&framed(self.version, &self.asked, fields, &[], warnings))
     }
 
-    /// An answer that may be long, made from a copy of the state.
+    /// An answer that may be long, made from a copy of the state, of what the user sees.
     async fn answer_slowly<V>(self, core: &Arc<Core>, view: V) -> Result<Response, ApiFailure>
     where
-        V: FnOnce(&State, Version) -> Result<Map<String, Value>, ApiFailure> + Send + 'static,
+        V: FnOnce(&State, &Viewer, Version) -> Result<Map<String, Value>, ApiFailure>
+            + Send
+            + 'static,
     {
+        let viewer = core.viewer(&self.user);
         let Self { version, user, asked } = self;
         slow_query::respond(core, user.uid, move |state| {
-            let whole = answer(version, &asked, view(state, version)?);
+            let whole = answer(version, &asked, view(state, &viewer, version)?);
             let headers = HeaderMap::from_iter([(CONTENT_TYPE, JSON)]);
             Ok((headers, whole.to_string().into_bytes()))
         })
@@ -125,7 +129,7 @@ fn no_such(what: &str, code: &str, name: &str) -> ApiFailure {
     ApiFailure::Http(net::Refusal::new(StatusCode::NOT_FOUND, code, message))
 }
 
-/// The nodes and queues of the cluster.
-fn nodes_and_queues(state: &State) -> (Vec<NodeView>, QueueList) {
-    (query::view::node_list(state).nodes, query::view::queue_list(state))
+/// The nodes that the viewer sees, and the queues of the cluster.
+fn nodes_and_queues(state: &State, viewer: &Viewer) -> (Vec<NodeView>, QueueList) {
+    (query::view::node_list(state, viewer).nodes, query::view::queue_list(state))
 }

@@ -11,7 +11,7 @@ use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use common::id::JobKey;
 use common::reason::Refusal;
-use common::wire::api::{SolveRequest, SolveView};
+use common::wire::api::{SolveAnswer, SolveRequest, SolveView};
 use engine::solve::Effort;
 use query::view;
 use std::sync::Arc;
@@ -51,7 +51,24 @@ pub async fn solve(
         let is_stopped = || is_abandoned.load(Ordering::Relaxed) || Instant::now() >= until;
         search_placement(core, key, &Effort { trials, is_stopped: &is_stopped })
     });
-    looked.await?.map(Json)
+    let solved = looked.await??;
+    let (viewer, state) = (core.viewer(&user), core.state.read());
+    let is_seen = solved.answer == SolveAnswer::Moves
+        && solved.moves.iter().all(|one| viewer.sees_key(&state, one.key));
+    Ok(Json(if viewer.hides_jobs() && !is_seen { without_moves(solved) } else { solved }))
+}
+
+/// The answer for a user who does not see the jobs that would move.
+fn without_moves(solved: SolveView) -> SolveView {
+    let lines = match solved.answer {
+        SolveAnswer::Moves => "it has room, if other jobs moved",
+        SolveAnswer::Impossible => "no moves make room for it, which is proved",
+        SolveAnswer::GaveUp => {
+            "the search was given up: there may be moves that make room, or none"
+        }
+    };
+    let lines = vec![lines.to_owned()];
+    SolveView { moves: Vec::new(), room: Vec::new(), lines, advice: None, ..solved }
 }
 
 fn search_placement(

@@ -1,10 +1,11 @@
 //! Steps of running jobs. The first node of a job keeps the list of its steps and answers. Steps
-//! are visible to all who can see the job; only the owner opens and closes them; the owner and
-//! operators may signal them and read their output. Steps are not part of the replicated state.
+//! are visible to all who can see the job; only the owner opens and closes them. Who may signal
+//! them and read their output is as for the job. Steps are not part of the replicated state.
 
 use super::audited::Remark;
 use super::error::ApiFailure;
-use super::tasks::{ANSWER_LIMIT, check_owner, node_silent, refused};
+use super::right_check::check_action;
+use super::tasks::{ANSWER_LIMIT, node_silent, refused};
 use crate::core::Core;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
@@ -13,9 +14,11 @@ use common::id::{Attempt, AttemptId, JobKey, NodeName};
 use common::job::Phase;
 use common::job::check::check_step_name;
 use common::reason::Refusal;
+use common::right::JobAction;
 use common::wire::api::StepList;
 use common::wire::node::{AskSteps, StepAnswer, StepWish};
 use query::view;
+use query::viewer::Viewer;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,11 +49,13 @@ pub async fn wish(
     let Json(wish) = body?;
     note_wish(&remark, &wish);
     let key = core.key(&key)?;
-    let of_operators = matches!(wish, StepWish::Signal { .. } | StepWish::Listen { .. });
-    let may = of_operators && core.actor(&user).operator;
-    if !may {
-        check_owner(&core, key, &user)?;
-    }
+    let action = match &wish {
+        StepWish::List => JobAction::See,
+        StepWish::Listen { .. } => JobAction::Read,
+        StepWish::Signal { .. } => JobAction::Signal,
+        _ => JobAction::RunPrograms,
+    };
+    check_action(&core, &user, key, action).await?;
     let (id, node) = first_node(&core, key, "start a program in")?;
     check_size(&core, key, &wish)?;
     Ok(Json(ask_node(&core, id, &node, wish).await?))
@@ -63,11 +68,11 @@ fn note_wish(remark: &Remark, wish: &StepWish) {
         StepWish::Open(ask) => remark.detail(format!("open {}", ask.name)),
         StepWish::Close { number, exit } => remark.detail(format!("close {number}: {exit}")),
         StepWish::Signal { number, signal } => remark.detail(format!("{signal} to {number}")),
-        StepWish::Hold { .. }
-        | StepWish::Say { .. }
-        | StepWish::Listen { .. }
-        | StepWish::Speak { .. }
-        | StepWish::List => remark.mark_repeated(),
+        // The client chooses where it begins, so each one is written if the job is another user's.
+        StepWish::Listen { .. } => remark.mark_repeated_of_owner(),
+        StepWish::Hold { .. } | StepWish::Say { .. } | StepWish::Speak { .. } | StepWish::List => {
+            remark.mark_repeated()
+        }
     }
 }
 
@@ -113,7 +118,8 @@ async fn ask_node(
 fn first_node(core: &Core, key: JobKey, verb: &str) -> Result<(AttemptId, NodeName), ApiFailure> {
     let waits = core.last_waits();
     let state = core.state.read();
-    let job = view::job_view(&state, key, &waits).ok_or(Refusal::UnknownJob { key })?;
+    let job =
+        view::job_view(&state, &Viewer::ALL, key, &waits).ok_or(Refusal::UnknownJob { key })?;
     let lives = [Phase::Starting, Phase::Running, Phase::Suspended, Phase::Completing];
     let first = job.allocation.as_ref().and_then(|all| all.shares().first());
     match first.filter(|_| lives.contains(&job.phase)) {

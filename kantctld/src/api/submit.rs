@@ -4,6 +4,7 @@
 use super::audited::Remark;
 use super::error::ApiFailure;
 use super::origin::Origin;
+use super::right_check::check_dependencies;
 use crate::core::{CommandError, Core};
 use crate::disk_guard::DiskGuard;
 use crate::raft::ProposeError;
@@ -18,6 +19,7 @@ use common::wire::api::{SubmitAnswer, SubmitRequest};
 use engine::Snapshot;
 use query::view;
 use query::view::Waits;
+use query::viewer::Viewer;
 use state::{Command, Event, State};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,6 +38,7 @@ pub async fn submit(
     let environment = join_environment(&request.environment)?;
     let known = core.state.read().request(Uid(user.uid), &request.request_key).is_some();
     if !known {
+        check_dependencies(&core, &user, &request.ask)?;
         disk_guard.check()?;
         refuse_what_never_fits(&core, &request.ask).await?;
     }
@@ -99,7 +102,7 @@ fn dependency_warning(core: &Core, job: JobId) -> Option<String> {
 pub(super) fn dependency_warning_in(state: &State, waits: &Waits, job: JobId) -> Option<String> {
     let record = state.job(job).filter(|record| record.spec.ask.dependency.is_some())?;
     let index = record.elements.keys().next().copied().flatten();
-    let view = view::job_view(state, record.key(index), waits)?;
+    let view = view::job_view(state, &Viewer::ALL, record.key(index), waits)?;
     if view.phase == Phase::Done && view.outcome == Some(Outcome::Cancelled) {
         return Some(format!(
             "job {job} was cancelled at once: its dependency can no longer be met, and it was \

@@ -3,6 +3,7 @@
 use super::audited::Remark;
 use super::error::ApiFailure;
 use super::origin::Origin;
+use super::right_check::check_dependencies;
 use super::submit::{join_environment, owner, propose, refuse_a_set_that_never_fits};
 use crate::core::Core;
 use crate::disk_guard::DiskGuard;
@@ -31,6 +32,9 @@ pub async fn submit(
     let environment = join_environment(&request.environment)?;
     let known = core.state.read().request(Uid(user.uid), &request.request_key).is_some();
     if !known {
+        for ask in &request.asks {
+            check_dependencies(&core, &user, ask)?;
+        }
         disk_guard.check()?;
         refuse_a_set_that_never_fits(&core, &request.asks).await?;
     }

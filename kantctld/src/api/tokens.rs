@@ -3,6 +3,7 @@
 use super::audited::Remark;
 use super::error::ApiFailure;
 use super::origin::Origin;
+use super::right_check::check_role;
 use crate::core::Core;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, Query, State};
@@ -10,6 +11,7 @@ use axum::http::StatusCode;
 use axum::{Extension, Json};
 use common::id::{Gid, Uid};
 use common::reason::{Refusal, TokenRefusal};
+use common::right::Right;
 use common::token::TokenId;
 use common::wire::api::{Secret, TokenAnswer, TokenList, TokenQuery, TokenRequest, TokenView};
 use net::User;
@@ -51,8 +53,8 @@ pub async fn list(
     user: User,
     Query(query): Query<TokenQuery>,
 ) -> Result<Json<TokenList>, ApiFailure> {
-    if query.all && !core.actor(&user).operator {
-        return Err(Refusal::OperatorsOnly { uid: Uid(user.uid) }.into());
+    if query.all {
+        check_role(&core.actor(&user), Right::Oversee)?;
     }
     core.refresh().await?;
     let ids: Vec<TokenId> = {

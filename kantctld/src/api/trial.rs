@@ -2,6 +2,7 @@
 //! when and where the job would start. The job is submitted to a copy of the state.
 
 use super::error::ApiFailure;
+use super::right_check::check_dependencies;
 use super::slow_query::forecast;
 use super::submit::{
     dependency_warning_in, join_environment, join_warnings, owner, refuse_what_never_fits,
@@ -18,6 +19,7 @@ use common::reason::Refusal;
 use common::time::Time;
 use common::wire::api::{SubmitRequest, TrialView};
 use query::view;
+use query::viewer::Viewer;
 use state::{Command, Event, Stamped};
 use std::sync::Arc;
 
@@ -31,6 +33,7 @@ pub async fn try_out(
     check_ask(&request.ask)?;
     check_script(request.script.as_bytes())?;
     let environment = join_environment(&request.environment)?;
+    check_dependencies(&core, &user, &request.ask)?;
     disk_guard.check()?;
     refuse_what_never_fits(&core, &request.ask).await?;
     let (owner, groups) = owner(&core, &user).await?;
@@ -47,10 +50,17 @@ pub async fn try_out(
         script: request.script,
         environment,
     };
-    forecast(&core, user.uid, move |core| try_submission(core, command, now)).await?.map(Json)
+    let viewer = core.viewer(&user);
+    let tried = forecast(&core, user.uid, move |core| try_submission(core, &viewer, command, now));
+    tried.await?.map(Json)
 }
 
-fn try_submission(core: &Core, command: Command, now: Time) -> Result<TrialView, ApiFailure> {
+fn try_submission(
+    core: &Core,
+    viewer: &Viewer,
+    command: Command,
+    now: Time,
+) -> Result<TrialView, ApiFailure> {
     // A cheap copy: records are shared, and only those that change are copied.
     let mut copy = core.state.read().clone();
     let (job, tasks) = submit_to_copy(&mut copy, command, now)?;
@@ -58,7 +68,7 @@ fn try_submission(core: &Core, command: Command, now: Time) -> Result<TrialView,
     let key = record.key(record.elements.keys().next().copied().flatten());
     let is_array = record.spec.ask.array.is_some();
     let waits = core.last_waits();
-    let seen = view::job_view(&copy, key, &waits).ok_or(Refusal::UnknownJob { key })?;
+    let seen = view::job_view(&copy, viewer, key, &waits).ok_or(Refusal::UnknownJob { key })?;
     let queue = seen.ask.queue.ok_or(Refusal::UnknownJob { key })?;
     let warning = join_warnings(
         core.mail.warning(&record.spec.ask),
@@ -74,7 +84,10 @@ fn try_submission(core: &Core, command: Command, now: Time) -> Result<TrialView,
         // Cancelled at once by --kill-on-invalid-dep, which the warning says.
         None => engine::Outlook::default(),
     };
-    let (tasks, outlook) = (if is_array { tasks } else { 0 }, what_if::view(outlook));
+    let (tasks, outlook) = (
+        if is_array { tasks } else { 0 },
+        what_if::view(outlook, |reason| viewer.reason(&copy, reason)),
+    );
     Ok(TrialView { job, tasks, queue, cpus: seen.cpus, outlook, warning, as_of: now })
 }
 

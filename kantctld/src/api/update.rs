@@ -3,13 +3,14 @@
 
 use super::audited::Remark;
 use super::error::ApiFailure;
+use super::right_check::check_dependencies;
 use super::submit::{refuse_a_set_that_never_fits, refuse_what_never_fits};
 use crate::core::Core;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use axum::{Extension, Json};
 use common::id::JobKey;
-use common::job::{Ask, Phase};
+use common::job::{Ask, Attribute, Phase};
 use common::wire::api::{Changed, UpdateRequest};
 use state::Command;
 use std::sync::Arc;
@@ -25,13 +26,16 @@ pub async fn update(
     let (Json(UpdateRequest { patch }), target, key) = (body?, core.target(&key)?, core.key(&key)?);
     remark.detail(patch.text());
     let actor = core.actor(&user);
+    if patch.has(Attribute::Dependency) {
+        check_dependencies(&core, &user, &patch.over(&Ask::default()))?;
+    }
     let (asked, set, is_known_to_fit) = {
         let state = core.state.read();
         let held = state.job(key.job).is_some_and(|record| {
             record.elements.values().all(|e| e.held || e.phase != Phase::Pending)
         });
         // `apply` reports why a job cannot be changed.
-        let ask = state::updated(&state, key, &patch, actor.operator).ok();
+        let ask = state::updated(&state, key, &patch, &actor).ok();
         // A job that has nodes fits, and keeps them.
         let started = state.job(key.job).is_some_and(|record| {
             record.elements.values().any(|element| element.phase != Phase::Pending)

@@ -1,6 +1,5 @@
 //! GET /v1/upgrade: what runs where, and the next step of an upgrade.
 
-use super::controllers::check_operator;
 use super::error::ApiFailure;
 use crate::clock::uptime;
 use crate::core::Core;
@@ -19,9 +18,8 @@ use std::sync::Arc;
 pub async fn show(
     State(core): State<Arc<Core>>,
     Extension(reloader): Extension<Arc<Reloader>>,
-    user: User,
+    _user: User,
 ) -> Result<Json<UpgradeView>, ApiFailure> {
-    check_operator(&core, &user)?;
     let level_max = reloader.rules_level_max();
     let status = core.standing.borrow().clone();
     let controllers = status.members.known.iter().map(|(id, member)| {

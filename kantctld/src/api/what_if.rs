@@ -9,10 +9,11 @@ use axum::extract::{Path, State};
 use common::id::JobKey;
 use common::job::check::check_ask;
 use common::job::{Ask, Phase};
-use common::reason::Refusal;
+use common::reason::{BadRequest, Refusal, WaitReason};
 use common::time::Time;
 use common::wire::api::{ReasonView, StartOutlook, WhatIfRequest, WhatIfView};
 use engine::{Outlook, WaitingJob};
+use query::viewer::Viewer;
 use std::sync::Arc;
 
 /// POST /v1/jobs/{key}/what-if
@@ -23,14 +24,30 @@ pub async fn what_if(
     body: Result<Json<WhatIfRequest>, JsonRejection>,
 ) -> Result<Json<WhatIfView>, ApiFailure> {
     let (Json(request), key) = (body?, core.key(&key)?);
-    let now = core.now();
-    forecast(&core, user.uid, move |core| forecast_changed(core, key, &request, now))
+    BadRequest::check_patch(&request.patch).map_err(Refusal::from)?;
+    let (now, viewer) = (core.now(), core.viewer(&user));
+    let owner = {
+        let state = core.state.read();
+        state.job(state.meant(key).job).map(|record| record.spec.owner.uid)
+    };
+    let (owner, access) = (owner.ok_or(Refusal::UnknownJob { key })?, core.access());
+    let operator = access.actor(owner, access.groups(owner).await.as_ref()).operator;
+    let by = Asked { viewer, operator };
+    forecast(&core, user.uid, move |core| forecast_changed(core, &by, key, &request, now))
         .await?
         .map(Json)
 }
 
+/// Who asks.
+struct Asked {
+    viewer: Viewer,
+    /// Whether the owner of the job is an operator.
+    operator: bool,
+}
+
 fn forecast_changed(
     core: &Core,
+    by: &Asked,
     key: JobKey,
     request: &WhatIfRequest,
     now: Time,
@@ -40,8 +57,7 @@ fn forecast_changed(
     let (record, element) = state.element(key).ok_or(Refusal::UnknownJob { key })?;
     let ask = request.patch.over(&record.spec.ask);
     check_ask(&ask)?;
-    let operator = core.access().is_operator(record.spec.owner.uid);
-    state::may_wait(state, record, operator, &ask)?;
+    state::may_wait(state, record, by.operator, &ask)?;
     // A copy: rounds continue meanwhile.
     let snapshot = core.scheduler_cache.with_current(&core.state, now, engine::Snapshot::clone);
     let job = snapshot.waiting(key).ok_or(Refusal::UnknownJob { key })?;
@@ -55,6 +71,7 @@ fn forecast_changed(
         None => engine::what_if(&snapshot, now, with_changes(job, ask, element.released_at)),
     };
     let as_it_is = engine::outlook(&snapshot, now, key).ok_or(Refusal::UnknownJob { key })?;
+    let view = |outlook| view(outlook, |reason| by.viewer.reason(state, reason));
     Ok(WhatIfView { key, changed: view(changed), compared_with: view(as_it_is), as_of: now })
 }
 
@@ -88,8 +105,9 @@ fn with_changes(job: &WaitingJob, ask: Ask, released_at: Option<Time>) -> Waitin
     }
 }
 
-pub(super) fn view(outlook: Outlook) -> StartOutlook {
-    let reason = outlook.reason.map(|reason| ReasonView {
+/// `shown`: a reason as the user may see it.
+pub(super) fn view(outlook: Outlook, shown: impl Fn(WaitReason) -> WaitReason) -> StartOutlook {
+    let reason = outlook.reason.map(shown).map(|reason| ReasonView {
         code: reason.code().to_owned(),
         sentence: reason.to_string(),
         detail: reason,

@@ -3,10 +3,12 @@
 //! stays behind.
 
 use super::Wanted;
+use super::audience::{Subject, Whose};
 use common::id::JobKey;
 use common::sync::Mutex;
 use common::wire::api::EventSequence;
 use net::limiter::Permit;
+use query::viewer::Viewer;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,17 +24,41 @@ const BEHIND_MAX: Duration = Duration::from_secs(60);
 /// The size of a read; at least one line.
 const READ_BYTES: usize = 64 << 10;
 
-/// A line, and the job and user that it is about.
+/// A line, and what it is about.
 pub struct Entry {
     pub sequence: EventSequence,
     pub job: Option<JobKey>,
-    pub user: Option<Arc<str>>,
+    pub subject: Subject,
     pub line: Box<[u8]>,
+    pub general: Option<General>,
+}
+
+/// The line for readers who do not see all jobs, if an event names another job or says what one
+/// did.
+pub struct General {
+    pub line: Box<[u8]>,
+    /// The other job: readers who see it get the whole line.
+    pub other: Option<Arc<Whose>>,
 }
 
 impl Entry {
     const fn bytes(&self) -> usize {
-        ENTRY_BYTES + self.line.len()
+        let general = match &self.general {
+            Some(general) => general.line.len(),
+            None => 0,
+        };
+        ENTRY_BYTES + self.line.len() + general
+    }
+
+    /// The line for this reader.
+    pub fn line_for(&self, viewer: &Viewer) -> &[u8] {
+        let (Some(general), Some(limits)) = (&self.general, viewer.jobs_limits()) else {
+            return &self.line;
+        };
+        match &general.other {
+            Some(other) if other.is_seen(limits) => &self.line,
+            _ => &general.line,
+        }
     }
 }
 
@@ -53,7 +79,7 @@ struct Reader {
 
 impl Reader {
     fn takes(&self, entry: &Entry) -> bool {
-        entry.sequence > self.after && self.wanted.matches(entry.job, entry.user.as_deref())
+        entry.sequence > self.after && self.wanted.matches(entry.job, &entry.subject)
     }
 }
 
@@ -195,7 +221,7 @@ impl Content {
             reader.at += 1;
             if reader.takes(entry) {
                 reader.done += 1;
-                lines.extend_from_slice(&entry.line);
+                lines.extend_from_slice(entry.line_for(&reader.wanted.viewer));
             }
         }
         match lines.is_empty() {

@@ -8,6 +8,7 @@ use common::id::JobKey;
 use common::time::Time;
 use common::wire::api::{HistoryList, HistoryQuery};
 use query::history::NodeChange;
+use query::viewer::{Limits, Viewer};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params_from_iter};
 
@@ -42,6 +43,22 @@ impl Condition {
         }
         self.parts.push(format!("{column} IN ({})", sql_placeholders(words.len())));
         self.values.extend(words.iter().map(|word| Value::from((*word).to_owned())));
+    }
+
+    /// Adds: not hidden by these limits.
+    pub(super) fn seen(&mut self, limits: Option<&Limits>) {
+        let Some(Limits { uid, queues, accounts, .. }) = limits else { return };
+        let mut parts = vec!["r.uid = ?".to_owned()];
+        self.values.push(Value::from(uid.0));
+        let queues = ("r.queue", queues.iter().map(|name| name.as_str()).collect::<Vec<_>>());
+        let accounts = ("r.account", accounts.iter().map(|name| name.as_str()).collect());
+        for (column, names) in [queues, accounts] {
+            if !names.is_empty() {
+                parts.push(format!("{column} IN ({})", sql_placeholders(names.len())));
+                self.values.extend(names.iter().map(|name| Value::from((*name).to_owned())));
+            }
+        }
+        self.parts.push(format!("({})", parts.join(" OR ")));
     }
 
     /// Adds: one of these users, by name or uid. A single user becomes one condition, for which an
@@ -84,9 +101,13 @@ fn sql_placeholders(count: usize) -> String {
 }
 
 /// The statement for a page, and the most runs on it.
-fn page_statement(query: &HistoryQuery) -> Result<(String, Vec<Value>, u32), HistoryError> {
+fn page_statement(
+    query: &HistoryQuery,
+    viewer: &Viewer,
+) -> Result<(String, Vec<Value>, u32), HistoryError> {
     let limit = query.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX);
     let mut wanted = conditions(query)?;
+    wanted.seen(viewer.jobs_limits());
     if let Some(cursor) = &query.after {
         let [ended, job, task, run] = read_cursor(cursor)?;
         wanted.parts.push("(r.ended_ms, r.job, r.task, r.run) < (?, ?, ?, ?)".to_owned());
@@ -101,12 +122,17 @@ fn page_statement(query: &HistoryQuery) -> Result<(String, Vec<Value>, u32), His
     Ok((sql, wanted.values(), limit))
 }
 
-/// A page of runs, latest end first. Has fewer runs than asked for if they are large.
+/// A page of the runs that the viewer sees, latest end first. Has fewer runs than asked for if they
+/// are large.
 ///
 /// # Errors
 /// [`HistoryError`]; [`HistoryError::Question`] for an invalid query.
-pub fn runs(connection: &Connection, query: &HistoryQuery) -> Result<HistoryList, HistoryError> {
-    let (sql, values, limit) = page_statement(query)?;
+pub fn runs(
+    connection: &Connection,
+    query: &HistoryQuery,
+    viewer: &Viewer,
+) -> Result<HistoryList, HistoryError> {
+    let (sql, values, limit) = page_statement(query, viewer)?;
     let failed = |source| HistoryError::at(connection.path().unwrap_or_default().as_ref(), source);
     let mut statement = connection.prepare(&sql).map_err(failed)?;
     let mut rows = statement.query(params_from_iter(values)).map_err(failed)?;

@@ -8,6 +8,7 @@ use common::id::{NodeName, Uid};
 use common::time::Time;
 use common::unit::{Cpus, Gpus};
 use common::wire::api::{HistoryRun, NodeStretch, NodeUse, ReportQuery, ReportRow, ReportView};
+use query::viewer::Viewer;
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params_from_iter};
 use std::cmp::Reverse;
@@ -25,13 +26,15 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("nodes", &["r.nodes"]),
 ];
 
-/// Makes a report. `running` are the runs not finished at `as_of`, with their use up to now.
+/// Makes a report of the use that the viewer sees. `running` are the runs not finished at `as_of`,
+/// with their use up to now.
 ///
 /// # Errors
 /// [`HistoryError`]; [`HistoryError::Question`] for an invalid query.
 pub fn report(
     connection: &Connection,
     query: &ReportQuery,
+    viewer: &Viewer,
     running: impl Iterator<Item = HistoryRun>,
     as_of: Time,
     now: Time,
@@ -41,8 +44,8 @@ pub fn report(
     let by = groups(&query.by)?;
     let failed = |source| HistoryError::at(connection.path().unwrap_or_default().as_ref(), source);
     let mut rows: BTreeMap<ReportRow, Sum> = BTreeMap::new();
-    add_ended(connection, query, &by, since, until, as_of, &mut rows).map_err(failed)?;
-    for run in running.filter(|run| is_included(query, run)) {
+    add_ended(connection, (query, viewer), &by, since, until, as_of, &mut rows).map_err(failed)?;
+    for run in running.filter(|run| is_included(query, viewer, run)) {
         let allocated = run.allocated_at.unwrap_or(now).max(since);
         let whole = now.since(run.allocated_at.unwrap_or(now)).0;
         let part = until.since(allocated).0;
@@ -98,7 +101,7 @@ fn groups(words: &str) -> Result<Vec<&'static str>, HistoryError> {
 /// Adds the finished runs.
 fn add_ended(
     connection: &Connection,
-    query: &ReportQuery,
+    (query, viewer): (&ReportQuery, &Viewer),
     by: &[&'static str],
     since: Time,
     until: Time,
@@ -115,6 +118,7 @@ fn add_ended(
     wanted.and("r.ended_ms > ?", since);
     wanted.and("r.allocated_ms < ?", until);
     wanted.and("r.ended_ms <= ?", signed(as_of.0));
+    wanted.seen(viewer.usage_limits());
     wanted.users(&query.users);
     wanted.one_of("r.account", &query.accounts);
     wanted.one_of("r.queue", &query.queues);
@@ -161,14 +165,17 @@ fn read_key(row: &Row<'_>, columns: &[&str]) -> rusqlite::Result<ReportRow> {
     Ok(key)
 }
 
-fn is_included(query: &ReportQuery, run: &HistoryRun) -> bool {
+fn is_included(query: &ReportQuery, viewer: &Viewer, run: &HistoryRun) -> bool {
     let one_of = |words: &str, own: &[&str]| {
         let mut words = words.split(',').map(str::trim).filter(|w| !w.is_empty()).peekable();
         words.peek().is_none() || words.any(|word| own.contains(&word))
     };
     let (owner, ask) = (&run.job.owner, &run.job.ask);
     let uid = owner.uid.to_string();
-    one_of(&query.users, &[&owner.name, &uid])
+    let seen = viewer
+        .usage_limits()
+        .is_none_or(|limits| limits.has(owner.uid, ask.account.as_ref(), ask.queue.as_ref()));
+    seen && one_of(&query.users, &[&owner.name, &uid])
         && one_of(&query.accounts, &[ask.account.as_ref().map_or("", |a| a.as_str())])
         && one_of(&query.queues, &[ask.queue.as_ref().map_or("", |q| q.as_str())])
 }

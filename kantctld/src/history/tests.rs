@@ -15,6 +15,7 @@ use common::unit::{Bytes, Cpus, Gpus};
 use common::wire::api::{HistoryList, HistoryQuery, JobView, ReportQuery, ReportRow};
 use feed::HistoryRecords;
 use query::history::EndedSteps;
+use query::viewer::Viewer;
 use std::path::Path;
 
 const HOUR: u64 = 3_600_000;
@@ -89,7 +90,7 @@ impl TestAccounting {
 
     async fn read(&self, query: HistoryQuery) -> HistoryList {
         assert!(self.history().flush().await);
-        runs(&self.history().reader().unwrap(), &query).unwrap()
+        runs(&self.history().reader().unwrap(), &query, &Viewer::ALL).unwrap()
     }
 
     async fn jobs(&self, query: HistoryQuery) -> Vec<String> {
@@ -186,7 +187,7 @@ async fn filters_are_bound_values() {
         HistoryQuery { jobs: "x".to_owned(), ..all() },
         HistoryQuery { after: Some("1.2".to_owned()), ..all() },
     ] {
-        assert!(matches!(runs(&reader, &wrong), Err(HistoryError::Question(_))));
+        assert!(matches!(runs(&reader, &wrong, &Viewer::ALL), Err(HistoryError::Question(_))));
     }
 }
 
@@ -207,8 +208,15 @@ async fn a_report_counts_only_the_time_within_its_range() {
     // A live run, from hour 13 to now, hour 20: three of its seven hours are in the range.
     let mut alive = run(5, 13, 20);
     alive.job.ended_at = None;
-    let report =
-        report(&reader, &query, [alive].into_iter(), Time(50 * HOUR), Time(20 * HOUR)).unwrap();
+    let report = report(
+        &reader,
+        &query,
+        &Viewer::ALL,
+        [alive].into_iter(),
+        Time(50 * HOUR),
+        Time(20 * HOUR),
+    )
+    .unwrap();
     let row = |user: &str, uid, runs, hours: u64| ReportRow {
         user: Some(user.to_owned()),
         uid: Some(Uid(uid)),
@@ -220,7 +228,9 @@ async fn a_report_counts_only_the_time_within_its_range() {
     assert_eq!(report.rows, [row("ada", 1000, 2, 5), row("bob", 7, 1, 4)]);
     assert_eq!((report.since, report.until), (Time(12 * HOUR), Time(16 * HOUR)));
     let wrong = ReportQuery { by: "colour".to_owned(), ..query };
-    let refused = super::report(&reader, &wrong, std::iter::empty(), Time(0), Time(0)).unwrap_err();
+    let refused =
+        super::report(&reader, &wrong, &Viewer::ALL, std::iter::empty(), Time(0), Time(0))
+            .unwrap_err();
     assert!(refused.to_string().contains("`colour`"), "{refused}");
 }
 
@@ -249,7 +259,8 @@ async fn the_time_of_a_node_follows_its_changes() {
     let reader = accounting.history().reader().unwrap();
     let query = ReportQuery { since: Time(4 * HOUR), ..ReportQuery::default() };
     let report =
-        report(&reader, &query, std::iter::empty(), Time(10 * HOUR), Time(10 * HOUR)).unwrap();
+        report(&reader, &query, &Viewer::ALL, std::iter::empty(), Time(10 * HOUR), Time(10 * HOUR))
+            .unwrap();
     let [node] = report.nodes.as_slice() else { panic!("{report:?}") };
     let hours = |stretch: common::wire::api::NodeStretch| stretch.gpu_milliseconds / HOUR / 4;
     assert_eq!((hours(node.up), hours(node.drained), hours(node.down)), (2, 1, 3));
@@ -268,7 +279,7 @@ async fn only_old_runs_are_purged() {
     let mut file = write::File::open(&path, ClusterId(7)).unwrap();
     assert!(file.purge(Time(15 * HOUR)).unwrap());
     let reader = history.reader().unwrap();
-    let left = runs(&reader, &HistoryQuery::default()).unwrap().runs;
+    let left = runs(&reader, &HistoryQuery::default(), &Viewer::ALL).unwrap().runs;
     assert_eq!(left, [run(2, 10, 20)]);
     let asks: i64 = reader.query_row("SELECT count(*) FROM asks", [], |row| row.get(0)).unwrap();
     assert_eq!(asks, 1);
@@ -307,7 +318,7 @@ async fn the_steps_of_a_run_are_returned_on_request_and_deleted_with_it() {
     assert!(history.flush().await);
     let ask = |steps| {
         let query = HistoryQuery { steps, ..HistoryQuery::default() };
-        runs(&history.reader().unwrap(), &query).unwrap().runs
+        runs(&history.reader().unwrap(), &query, &Viewer::ALL).unwrap().runs
     };
     assert_eq!(ask(false), [run(1, 1, 2)]);
     let whole = HistoryRun { steps: vec![step(0), step(1)], ..run(1, 1, 2) };
@@ -340,5 +351,5 @@ async fn records_for_a_file_that_cannot_be_written_are_written_later() {
     // On exit it tries again.
     keeper.stop();
     let reader = history.reader().unwrap();
-    assert_eq!(runs(&reader, &HistoryQuery::default()).unwrap().runs, [run(1, 1, 2)]);
+    assert_eq!(runs(&reader, &HistoryQuery::default(), &Viewer::ALL).unwrap().runs, [run(1, 1, 2)]);
 }

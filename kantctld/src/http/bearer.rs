@@ -1,6 +1,6 @@
 //! Identification of programs by the token of each request.
 
-use crate::api::{is_slurms, token_invalid};
+use crate::api::{is_slurms, token_has_roles, token_invalid};
 use crate::audit::{AuditLine, AuditResult};
 use crate::clock::wall_clock;
 use crate::core::Core;
@@ -135,7 +135,7 @@ async fn with_jwt(core: &Core, secret: &str) -> Result<(Program, Scopes), Refusa
         gid,
         token: TokenId::of_hash(&net::secret_hash(secret)).to_string(),
         is_jwt: true,
-        may_operate: scopes.contains(&Scope::Admin),
+        has_roles: scopes.contains(&Scope::Admin),
     };
     Ok((program, scopes))
 }
@@ -153,7 +153,7 @@ fn with_own_token(core: &Core, secret: &str) -> Result<(Program, Scopes), Refusa
         gid: token.gid.0,
         token: TokenId::of_hash(&hash).to_string(),
         is_jwt: false,
-        may_operate: token.scopes.contains(&Scope::Admin),
+        has_roles: token_has_roles(core, token),
     };
     Ok((program, token.scopes.clone()))
 }

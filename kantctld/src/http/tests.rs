@@ -1,6 +1,8 @@
 //! The HTTP port of a whole controller: tokens, their scopes and ends, and what is open to all.
 
 mod jwts;
+mod private;
+mod roles;
 mod slurm;
 
 use crate::run::run;
@@ -42,9 +44,14 @@ impl Answer {
 
 impl Served {
     pub(super) async fn start() -> Self {
+        Self::start_with(|_| {}).await
+    }
+
+    /// A controller with a changed configuration.
+    pub(super) async fn start_with(change: impl FnOnce(&mut ControllerConfig)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let http = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        spawn_controller(dir.path(), http);
+        spawn_controller(dir.path(), http, change);
         let local = Client::new(Endpoint::Unix(dir.path().join("kantctld.sock")));
         let begun = Instant::now();
         while local.get::<Value>("/v1/jobs").await.is_err()
@@ -130,9 +137,9 @@ fn bearer(secret: &str) -> String {
     format!("authorization: Bearer {secret}")
 }
 
-fn spawn_controller(dir: &Path, http: SocketAddr) {
+fn spawn_controller(dir: &Path, http: SocketAddr, change: impl FnOnce(&mut ControllerConfig)) {
     let at = |name: &str| dir.join(name).display().to_string();
-    let config = ControllerConfig {
+    let mut config = ControllerConfig {
         state_dir: at("state"),
         socket: at("kantctld.sock"),
         cluster_key: at("cluster.key"),
@@ -145,6 +152,7 @@ fn spawn_controller(dir: &Path, http: SocketAddr) {
         jwt_scopes: vec!["jobs:read".to_owned()],
         ..ControllerConfig::default()
     };
+    change(&mut config);
     jwts::write_secret(dir);
     let path = dir.join("kantctld.toml");
     std::fs::write(&path, "").unwrap();

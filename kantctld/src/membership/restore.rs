@@ -192,7 +192,7 @@ mod tests {
     fn invitations_from_before_a_restore_are_closed() {
         let mut state = state::State::default();
         let command = state::Command::Invite {
-            actor: state::Actor { uid: common::id::Uid(0), operator: true },
+            actor: state::Actor::operator(common::id::Uid(0)),
             hash: "x".to_owned(),
             lasts: common::time::Span::from_seconds(60),
             admits: state::invitation::Admits::Controller,

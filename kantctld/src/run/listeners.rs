@@ -58,7 +58,7 @@ pub(super) async fn listen(
         super::make_dir(parent)?;
     }
     let (local, users) = (LocalListener::bind(Path::new(&config.socket))?, core.clone());
-    let local = local.trusting(move |uid| users.access().is_operator(Uid(uid)));
+    let local = local.trusting(move |uid| users.access().was_operator(Uid(uid)));
     tracing::info!("listening on {}", config.socket);
     let router = api::router(core.clone()).layer(Extension(reloader));
     let audit = api::AuditPath(crate::audit::audit_path(config));

@@ -120,14 +120,13 @@ mod tests {
              quota = { h100 = 4 }\n",
         );
         let new = read(
-            "listen = \"a:2\"\nadmins = [\"ada\"]\n[[queue]]\nname = \"a\"\n\
+            "listen = \"a:2\"\n[[queue]]\nname = \"a\"\n\
              placement = \"spread\"\nparent = \"c\"\nquota = { h100 = 8, cpus = 2 }\n\
-             [[queue]]\nname = \"c\"\n[priority]\nsize = 7\n",
+             [[queue]]\nname = \"c\"\n[priority]\nsize = 7\n[roles]\noperators = [\"ada\"]\n",
         );
         assert_eq!(
             changes(&old, &new),
             [
-                "admins: [] -> [\"ada\"]",
                 "priority.size: 0 -> 7",
                 "queue.a.parent: none -> \"c\"",
                 "queue.a.placement: \"ebinpack\" -> \"spread\"",
@@ -135,6 +134,7 @@ mod tests {
                 "queue.a.quota.h100: 4 -> 8",
                 "queue.b: removed",
                 "queue.c: added",
+                "roles.operators: [] -> [\"ada\"]",
             ]
         );
         assert_eq!(needing_restart(&old, &new), ["listen"]);

@@ -18,6 +18,7 @@ pub use share_phase::SharePhase;
 pub use term_state::TermState;
 
 use crate::fault::Faults;
+use crate::held_by::HeldBy;
 use crate::timeline::TimelineEntry;
 use crate::usage::Used;
 use common::id::{ArrayIndex, Attempt, AttemptId, Gid, JobId, JobKey, NodeName};
@@ -66,9 +67,9 @@ pub struct Element {
     /// Whether its user or an operator keeps it from starting.
     #[serde(default, skip_serializing_if = "is_default")]
     pub held: bool,
-    /// Whether an operator holds it, so that only an operator can release it.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub held_by_operator: bool,
+    /// Who holds it, beside its user.
+    #[serde(default, rename = "held_by_operator", skip_serializing_if = "is_default")]
+    pub held_by: HeldBy,
     /// When it was last released from a hold. A held job gains no age.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub released_at: Option<Time>,
@@ -194,7 +195,7 @@ impl Element {
         Self {
             phase: Phase::Pending,
             held,
-            held_by_operator: false,
+            held_by: HeldBy::User,
             released_at: None,
             attempt: Attempt(0),
             run: None,

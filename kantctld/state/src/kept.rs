@@ -43,6 +43,12 @@ impl State {
         self.requests.iter().flat_map(|(uid, keys)| keys.iter().map(|(k, r)| (*uid, k, r)))
     }
 
+    /// The owner of a job, for a while also of one that was forgotten.
+    #[must_use]
+    pub fn asker(&self, job: JobId) -> Option<Uid> {
+        self.asked.get(&job).map(|(uid, _)| *uid)
+    }
+
     /// The jobs whose requests are forgotten next: forgotten jobs whose requests are not repeated
     /// any more, and jobs whose requests are older than the time for which finished jobs are kept.
     pub(crate) fn old_requests(&self, now: Time) -> impl Iterator<Item = JobId> + '_ {

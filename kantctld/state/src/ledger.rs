@@ -5,46 +5,22 @@
 //! An allocation stays valid when a node's inventory shrinks below it. Only new allocations are
 //! checked against the current inventory.
 
-use common::cpuset::CpuSet;
+mod holdings;
+
+pub use holdings::{Held, Holdings};
+
 use common::id::{Attempt, AttemptId, GpuIndex, JobKey, NodeName};
 use common::job::Phase;
 use common::node::Inventory;
 use common::resource::Share;
-use common::unit::{Bytes, GpuMilli, Tasks};
+use common::unit::{GpuMilli, Tasks};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, btree_map};
 
 /// All allocations. Nodes without allocations are left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Ledger {
     nodes: BTreeMap<NodeName, Holdings>,
-}
-
-/// The allocations on one node.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Holdings {
-    holders: BTreeMap<AttemptId, Held>,
-    cpus: CpuSet,
-    memory: Bytes,
-    /// All GPUs that are allocated, wholly or in part.
-    gpus: BTreeSet<GpuIndex>,
-    /// The allocated part of each shared GPU.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    parts: BTreeMap<GpuIndex, GpuMilli>,
-}
-
-/// The allocation of one attempt on one node.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
-    pub cpus: CpuSet,
-    pub memory: Bytes,
-    /// In ascending order.
-    pub gpus: Vec<GpuIndex>,
-    /// The part of each GPU; `None` if the GPUs are held whole.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gpu_milli: Option<GpuMilli>,
-    /// No other attempt may run on the node.
-    pub exclusive: bool,
 }
 
 /// The reason why an entry of a round could not be carried out. The next round decides again.
@@ -132,7 +108,7 @@ impl Ledger {
 
     /// The attempts that hold something on a node.
     pub fn holders(&self, node: &NodeName) -> impl Iterator<Item = AttemptId> + '_ {
-        self.on(node).into_iter().flat_map(|h| h.holders.keys().copied())
+        self.on(node).into_iter().flat_map(|h| h.holders().map(|(id, _)| id))
     }
 
     /// Checks that a share could be allocated now.
@@ -162,10 +138,10 @@ impl Ledger {
         if exclusive || held.is_exclusive() {
             return Err(StartRefusal::NotShared(node()));
         }
-        let fits_memory = held.memory + share.memory <= inventory.memory;
+        let fits_memory = held.memory() + share.memory <= inventory.memory;
         let part = share.gpu_milli.unwrap_or(GpuMilli::WHOLE);
         let fits_gpus = gpus.iter().all(|gpu| held.gpu_milli(*gpu) + part <= GpuMilli::WHOLE);
-        if held.cpus.intersects(&share.cpus) || !fits_gpus || !fits_memory {
+        if held.cpus().intersects(&share.cpus) || !fits_gpus || !fits_memory {
             return Err(StartRefusal::Taken(node()));
         }
         Ok(())
@@ -177,87 +153,17 @@ impl Ledger {
         gpus.sort_unstable();
         let (cpus, memory, gpu_milli) = (share.cpus.clone(), share.memory, share.gpu_milli);
         let held = Held { cpus, memory, gpus, gpu_milli, exclusive };
-        let holdings = self.nodes.entry(share.node.clone()).or_default();
-        holdings.add(&held);
-        holdings.holders.insert(id, held);
+        self.nodes.entry(share.node.clone()).or_default().insert(id, held);
     }
 
     /// Frees all that an attempt holds on a node.
     pub(crate) fn free(&mut self, id: AttemptId, node: &NodeName) {
-        let Some(holdings) = self.nodes.get_mut(node) else { return };
-        let held = holdings.holders.remove(&id);
-        if holdings.holders.is_empty() {
-            self.nodes.remove(node);
-        } else if let Some(held) = held {
-            holdings.subtract(&held);
-        }
-    }
-}
-
-impl Holdings {
-    pub fn holders(&self) -> impl Iterator<Item = (AttemptId, &Held)> {
-        self.holders.iter().map(|(id, held)| (*id, held))
-    }
-
-    #[must_use]
-    pub const fn cpus(&self) -> &CpuSet {
-        &self.cpus
-    }
-
-    #[must_use]
-    pub const fn memory(&self) -> Bytes {
-        self.memory
-    }
-
-    /// All GPUs that are allocated, wholly or in part.
-    #[must_use]
-    pub const fn gpus(&self) -> &BTreeSet<GpuIndex> {
-        &self.gpus
-    }
-
-    /// The allocated part of a GPU: 0 to [`GpuMilli::WHOLE`].
-    #[must_use]
-    pub fn gpu_milli(&self, gpu: GpuIndex) -> GpuMilli {
-        let whole = if self.gpus.contains(&gpu) { GpuMilli::WHOLE } else { GpuMilli::ZERO };
-        self.parts.get(&gpu).copied().unwrap_or(whole)
-    }
-
-    /// The allocated part of each shared GPU, in ascending order of GPUs.
-    #[must_use]
-    pub const fn shared_gpus(&self) -> &BTreeMap<GpuIndex, GpuMilli> {
-        &self.parts
-    }
-
-    /// Whether an attempt holds the node exclusively.
-    #[must_use]
-    pub fn is_exclusive(&self) -> bool {
-        self.holders.values().any(|held| held.exclusive)
-    }
-
-    /// Takes from the sums what one of them held. No two hold the same CPU, or the same part of a
-    /// GPU.
-    fn subtract(&mut self, held: &Held) {
-        self.cpus.remove_all(&held.cpus);
-        self.memory -= held.memory;
-        for gpu in &held.gpus {
-            if let (Some(part), Some(sum)) = (held.gpu_milli, self.parts.get_mut(gpu)) {
-                *sum -= part;
-                if *sum > GpuMilli::ZERO {
-                    continue;
-                }
-                self.parts.remove(gpu);
-            }
-            self.gpus.remove(gpu);
-        }
-    }
-
-    /// Adds what one of them holds to the sums.
-    fn add(&mut self, held: &Held) {
-        self.cpus.insert_all(&held.cpus);
-        self.memory += held.memory;
-        self.gpus.extend(&held.gpus);
-        if let Some(part) = held.gpu_milli {
-            held.gpus.iter().for_each(|gpu| *self.parts.entry(*gpu).or_default() += part);
+        let btree_map::Entry::Occupied(mut holdings) = self.nodes.entry(node.clone()) else {
+            return;
+        };
+        holdings.get_mut().remove(id);
+        if holdings.get().holders().next().is_none() {
+            holdings.remove();
         }
     }
 }

@@ -9,6 +9,7 @@
 pub mod blobs;
 pub mod enrolment;
 pub mod fault;
+pub mod held_by;
 pub mod invitation;
 pub mod key_rotation;
 pub mod ledger;
@@ -39,6 +40,7 @@ mod kept;
 mod lease;
 pub mod persist;
 pub mod replicas;
+mod rights;
 mod texts;
 
 mod expired;

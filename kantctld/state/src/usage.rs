@@ -7,6 +7,7 @@
 use common::id::{AccountName, Uid};
 use common::resource::Share;
 use common::time::{Span, Time};
+use common::unit::{Cpus, GpuMilli};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -42,9 +43,13 @@ pub struct Used {
 impl Used {
     /// What a share of an allocation keeps from others in this time.
     #[must_use]
-    pub fn by(share: &Share, Span(milliseconds): Span) -> Self {
-        let gpu_milli = u64::from(share.gpus_milli().0).saturating_mul(milliseconds);
-        let cpu_milliseconds = u64::from(share.cpus.len()).saturating_mul(milliseconds);
+    pub fn by(share: &Share, time: Span) -> Self {
+        Self::by_amounts((share.gpus_milli(), Cpus(share.cpus.len())), time)
+    }
+
+    fn by_amounts((gpus, cpus): (GpuMilli, Cpus), Span(milliseconds): Span) -> Self {
+        let gpu_milli = u64::from(gpus.0).saturating_mul(milliseconds);
+        let cpu_milliseconds = u64::from(cpus.0).saturating_mul(milliseconds);
         Self { gpu_milliseconds: gpu_milli / 1000, cpu_milliseconds }
     }
 
@@ -116,12 +121,13 @@ impl Usages {
 /// Adds the usage of a share for the time from `from` to `to`, split by hours. Hours that are no
 /// longer kept are left out.
 pub(crate) fn add_share(hours: &mut BTreeMap<Hour, Used>, share: &Share, from: Time, to: Time) {
+    let amounts = (share.gpus_milli(), Cpus(share.cpus.len()));
     let mut from = from.max(Hour::first_kept(to).begin());
     while from < to {
         let hour = Hour::of(from);
         let until = to.min(Hour(hour.0 + 1).begin());
         let used = hours.entry(hour).or_default();
-        *used = used.and(Used::by(share, until.since(from)));
+        *used = used.and(Used::by_amounts(amounts, until.since(from)));
         from = until;
     }
 }
@@ -131,7 +137,7 @@ mod tests {
     use super::*;
     use common::cpuset::CpuSet;
     use common::id::{GpuIndex, NodeName};
-    use common::unit::{Bytes, GpuMilli, Tasks};
+    use common::unit::{Bytes, Tasks};
 
     fn share(cpus: u32, gpus: u16, part: Option<u32>) -> Share {
         Share {

@@ -28,13 +28,14 @@ pub struct Export {
     pub left_out: u32,
 }
 
-/// The jobs and array tasks submitted at `since` or later that run or ran. Times count from the
-/// first of their submissions.
+/// The jobs and array tasks submitted at `since` or later that run or ran, of those that the reader
+/// sees. Times count from the first of their submissions.
 #[must_use]
-pub fn jobs(state: &State, since: Time, now: Time) -> Export {
+pub fn jobs(state: &State, sees: impl Fn(&Record) -> bool, since: Time, now: Time) -> Export {
     let mut ran = Vec::new();
     let mut left_out = 0;
-    for record in state.jobs().filter(|record| record.submitted_at >= since) {
+    let seen = state.jobs().filter(|record| record.submitted_at >= since && sees(record));
+    for record in seen {
         for (index, element) in &record.elements {
             match attempt(element, now) {
                 Some(attempt) => ran.push((record, element, record.key(*index), attempt)),

@@ -252,6 +252,12 @@ impl Steps {
         self.registry.hook_failed()
     }
 
+    /// Notified when a step or a program in one begins, changes or is forgotten.
+    #[must_use]
+    pub fn changed(&self) -> Arc<Notify> {
+        self.registry.changed()
+    }
+
     pub(super) fn watches(&self) -> &Semaphore {
         &self.watches
     }

@@ -65,7 +65,7 @@ pub struct StepRegistry {
     /// Notified when a prolog or an epilog fails.
     hook_failed: Arc<Notify>,
     /// Notified when a phase or a program's state changes.
-    changed: Notify,
+    changed: Arc<Notify>,
 }
 
 impl StepRegistry {
@@ -75,13 +75,18 @@ impl StepRegistry {
             entries: Mutex::default(),
             changes,
             hook_failed: Arc::default(),
-            changed: Notify::new(),
+            changed: Arc::default(),
         }
     }
 
     /// Notified when a prolog or an epilog fails.
     pub fn hook_failed(&self) -> Arc<Notify> {
         Arc::clone(&self.hook_failed)
+    }
+
+    /// Notified when a phase or a program's state changes.
+    pub fn changed(&self) -> Arc<Notify> {
+        Arc::clone(&self.changed)
     }
 
     /// Adds a step and returns the receiver of its requests; `None` if the step is known already.

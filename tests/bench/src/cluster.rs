@@ -94,7 +94,7 @@ impl Cluster {
     }
 
     fn actor() -> Actor {
-        Actor { uid: Uid(0), operator: true }
+        Actor::operator(Uid(0))
     }
 
     /// Reserves one leaf group from six hours from now.

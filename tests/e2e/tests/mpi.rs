@@ -249,7 +249,7 @@ fn only_its_owner_starts_programs_in_a_job() -> anyhow::Result<()> {
         let by_them = cluster.kantctl(person)?.on(&cluster.node_socket("g1"));
         let answer = by_them.run(&["launch", "--job", &id, "g1", "touch", "/tmp/of-a-stranger"])?;
         assert_eq!(answer.code, 1, "{}", answer.stdout);
-        assert!(answer.stderr.contains("only its owner may"), "{}", answer.stderr);
+        assert!(answer.stderr.contains("only they may do that"), "{}", answer.stderr);
     }
     let job = kantctl.run(&["launch", "--job", &id, "g2", "id", "-u"])?;
     let uid = job.stdout.trim().parse::<u32>().context("no uid")?;

@@ -82,7 +82,11 @@ fn an_invalid_configuration_is_refused_as_a_whole_and_the_old_one_stays() -> any
             "[[queue]]\nname = \"a\"\nparent = \"b\"\n[[queue]]\nname = \"b\"\nparent = \"a\"\n",
             &["line 3", "form a cycle, a -> b -> a"],
         ),
-        ("admins = [\"no-such-user\"]\n", &["user `no-such-user` does not exist"]),
+        (
+            "[roles]\noperators = [\"no-such-user\"]\n",
+            &["roles.operators: user `no-such-user` does not exist"],
+        ),
+        ("[roles]\nsupport = [\"@no-such\"]\n", &["group `no-such` does not exist"]),
         ("listen = \"nowhere\"\n", &["`nowhere` is not HOST:PORT"]),
         ("topology_file = \"none.csv\"\n", &["none.csv", "No such file"]),
     ] {
@@ -131,7 +135,7 @@ fn only_operators_reload_and_a_reload_can_add_an_operator() -> anyhow::Result<()
     let cluster = two_nodes_one_queue()?;
     let (theirs, operator) = (cluster.kantctl(other)?, cluster.kantctl(Person::me())?);
     theirs.refused(&["reload"], "not an operator")?;
-    change(&cluster, |config| config.admins = vec![other.uid.to_string()])?;
+    change(&cluster, |config| config.roles.operators = vec![other.uid.to_string()])?;
     operator.ok(&["reload"])?;
     theirs.ok(&["reload"])?;
     Ok(())

@@ -16,7 +16,7 @@ fn lines(path: &Path) -> anyhow::Result<Vec<Value>> {
 /// The default, also without root.
 fn users(config: &mut ControllerConfig) {
     config.nodes_may_vouch_for = VouchedFor::Users;
-    config.admins = vec!["23002".to_owned()];
+    config.roles.operators = vec!["23002".to_owned()];
 }
 
 fn operators(config: &mut ControllerConfig) {

@@ -1,7 +1,8 @@
 //! What strangers send to the HTTP port, and the texts of tokens and invitations.
 
+use common::route::{METHODS, route};
 use common::time::{Span, Time};
-use common::token::{METHODS, TokenId, is_token_variable, route};
+use common::token::{TokenId, is_token_variable};
 use jwt::{Keys, Rules};
 use kantctld::http::{bearer, session_cookie};
 use net::Invitation;

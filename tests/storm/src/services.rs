@@ -57,7 +57,7 @@ impl ServiceWork {
         let uid = Uid(1000 + u32::try_from(self.service).unwrap_or(0));
         match &self.act {
             ServiceAct::Act(action) => {
-                let actor = Actor { uid, operator: false };
+                let actor = Actor::user(uid);
                 Command::ActOnService { actor, name, action: action.clone() }
             }
             ServiceAct::Deploy(text) => Command::DeployService(Box::new(Deployment {

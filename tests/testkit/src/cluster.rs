@@ -14,8 +14,8 @@ use common::wire::node::{StepPhase, StepStatus};
 use state::{Actor, Command, Event, RoundStart, Settings, Stamped, State, UserBounds};
 
 /// The owner of all jobs.
-pub const USER: Actor = Actor { uid: Uid(1000), operator: false };
-pub const OPERATOR: Actor = Actor { uid: Uid(0), operator: true };
+pub const USER: Actor = Actor::user(Uid(1000));
+pub const OPERATOR: Actor = Actor::operator(Uid(0));
 
 /// One queue, which has no limits.
 ///

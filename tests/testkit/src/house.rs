@@ -17,9 +17,9 @@ use state::invariant::Judge;
 use state::job::Element;
 use state::{Actor, Command, Event, RoundStart, Settings, Stamped, State, Target};
 
-pub const USER: Actor = Actor { uid: Uid(1000), operator: false };
-pub const OTHER: Actor = Actor { uid: Uid(1001), operator: false };
-pub const OPERATOR: Actor = Actor { uid: Uid(0), operator: true };
+pub const USER: Actor = Actor::user(Uid(1000));
+pub const OTHER: Actor = Actor::user(Uid(1001));
+pub const OPERATOR: Actor = Actor::operator(Uid(0));
 
 pub struct House {
     pub state: State,

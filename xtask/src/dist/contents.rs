@@ -27,6 +27,8 @@ pub const PACKAGES: [Package; 3] = [
         programs: &["kantctld", "kant-sim"],
         files: &[
             ("etc/kantctld.toml", "usr/share/doc/kant-controller/examples/kantctld.toml"),
+            ("etc/grafana", "usr/share/doc/kant-controller/examples/grafana"),
+            ("etc/prometheus", "usr/share/doc/kant-controller/examples/prometheus"),
             ("systemd/kantctld.service", "usr/lib/systemd/system/kantctld.service"),
             ("systemd/sysusers.d/kant.conf", "usr/lib/sysusers.d/kant-controller.conf"),
             ("systemd/tmpfiles.d/kant.conf", "usr/lib/tmpfiles.d/kant-controller.conf"),

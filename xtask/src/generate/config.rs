@@ -4,7 +4,7 @@
 use super::Page;
 use common::config::{
     AccountTable, ClientConfig, ControllerConfig, KeyDoc, LeafTable, MovesTable, NodeConfig,
-    NvlinkDomainTable, PriorityTable, QosTable, QueueTable, Table, ZoneTable,
+    NvlinkDomainTable, PriorityTable, QosTable, QueueTable, RolesTable, Table, ZoneTable,
 };
 
 /// The reference page.
@@ -61,6 +61,7 @@ pub const CONFIGS: &[Config] = &[
             (Head::Many, "queue", QueueTable::keys),
             (Head::Many, "qos", QosTable::keys),
             (Head::Many, "account", AccountTable::keys),
+            (Head::Once, "roles", RolesTable::keys),
             (Head::Once, "priority", PriorityTable::keys),
             (Head::Once, "moves", MovesTable::keys),
             (Head::Many, "leaf", LeafTable::keys),

@@ -5,11 +5,12 @@
 //! Source: OpenAPI Specification 3.1.1, whose schemas are JSON Schema 2020-12.
 
 mod operation;
-mod operations;
+pub mod operations;
 
 use super::Page;
 use anyhow::{Context, Result, ensure};
-use common::token::{ROUTES, Route, Scope};
+use common::route::{ROUTES, Route};
+use common::token::Scope;
 use common::wire::api::Problem;
 use operation::{Content, Operation, Schemas};
 use schemars::generate::SchemaSettings;

@@ -3,7 +3,8 @@
 use super::Page;
 use crate::tree::Tree;
 use anyhow::{Context, Result};
-use common::token::{ROUTES, Scope};
+use common::route::ROUTES;
+use common::token::Scope;
 
 const PATH: &str = "docs/operating/web.md";
 const BEGIN: &str = "<!-- gen:scopes -->\n";

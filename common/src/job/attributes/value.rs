@@ -162,8 +162,10 @@ impl<'de> DeserializeSeed<'de> for Kind {
             Self::Signal => typed::<Warning, D>(from),
             Self::Switches => typed::<Switches, D>(from),
             Self::TaskCount => typed::<TaskCount, D>(from),
-            // Without a limit it is null, which removes the attribute.
-            Self::TimeLimit => typed::<Span, D>(from),
+            // Null is no limit; a limit cannot be removed in another sense.
+            Self::TimeLimit => {
+                Ok(Some(Value::TimeLimit(TimeLimit(Option::<Span>::deserialize(from)?))))
+            }
         }
     }
 }

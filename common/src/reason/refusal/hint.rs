@@ -50,7 +50,15 @@ impl Refusal {
     const fn fixed_hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::UnknownJob { .. } => "see `kantctl queue --all`",
-            Self::OperatorsOnly { .. } => "operators are listed in `admins` in kantctld.toml",
+            Self::OperatorsOnly { .. } => {
+                "`operators` in [roles] in kantctld.toml lists them; a token needs the scope \
+                 admin, and on a node it does not count"
+            }
+            Self::ViewersOnly { .. } => {
+                "[roles] in kantctld.toml lists them; a token needs the scope admin, and on a node \
+                 it does not count"
+            }
+            Self::NotCoordinated { .. } => "ask its owner or an operator",
             Self::RootJob => {
                 "submit as a user, or set `allow_root_jobs` in kantctld.toml and each kantd.toml"
             }
@@ -77,6 +85,10 @@ impl Refusal {
                 "leave --near out, or ask an operator to describe the network in kantctld.toml"
             }
             Self::HeldByOperator { .. } => "ask an operator to release it",
+            Self::HeldByCoordinator { .. } => {
+                "ask a coordinator of its queue or account, or an operator"
+            }
+            Self::OwnerRequeues { .. } => "ask its owner or an operator",
             Self::UnknownNode { .. } => "see `kantctl nodes`",
             Self::NodeNameTaken { .. } => {
                 "give this one another `name` in kantd.toml, or stop the other"

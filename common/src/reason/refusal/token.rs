@@ -12,7 +12,7 @@ pub enum TokenRefusal {
     Unknown { id: TokenId },
     #[error("you already have {limit} tokens")]
     TooMany { limit: usize },
-    #[error("only an operator can have a token with the scope admin")]
+    #[error("only a user with a role can have a token with the scope admin")]
     AdminScope,
     /// Two secrets have the same id.
     #[error("the id of the new token is taken by another token")]

@@ -47,6 +47,7 @@ pub struct MapNode {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MapJob {
+    /// Job 0, which does not exist, stands for all jobs that are hidden from the user.
     pub key: JobKey,
     pub name: String,
     pub user: String,

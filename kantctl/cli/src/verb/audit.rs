@@ -19,7 +19,7 @@ Examples:
   kantctl audit --verify                     # was a line changed or removed?
   kantctl --json audit --last 1000
 
-For operators. Each controller has a log of its own, and the leader writes the lines of the requests
+For operators, viewers and support. Each controller has a log of its own, and the leader writes the lines of the requests
 that it carries out: ask each of them with --socket, or on its host.";
 
 /// The exit code if a line does not follow from the line before.

@@ -10,8 +10,8 @@ use serde_json::Value;
 
 const EXAMPLES: &str = "\
 The controller reads its own kantctld.toml. An invalid file changes nothing, and is refused with the
-line of the error. Queues, quotas, QoS, accounts, priority, topology and admins change at once; keys
-that need a restart are reported.
+line of the error. Queues, quotas, QoS, accounts, priority, topology and roles change at once; keys that
+need a restart are reported.
 
 Examples:
   kantctl reload

@@ -26,16 +26,16 @@ Examples:
   kantctl token create
   kantctl token create --scope jobs:read,jobs:submit --lifespan 30m --name ci
   KANT_TOKEN=$(kantctl token create --scope cluster:read)
-  kantctl token create --scope jobs:manage,admin --lifespan 1h       # operators only
+  kantctl token create --scope jobs:manage,admin --lifespan 1h       # for users with a role
 
 Scopes: jobs:read, jobs:submit, jobs:manage, cluster:read, services:read, services:manage, admin.
 The token is printed once, and only its hash is kept: treat it like a password. It has your rights
-within its scopes; an operator's rights only with `admin`. Jobs never get it in their environment.";
+within its scopes; your roles count only with `admin`. Jobs never get it in their environment.";
 
 const LIST_EXAMPLES: &str = "\
 Examples:
   kantctl token list
-  kantctl token list --all        # operators only
+  kantctl token list --all        # for operators, viewers and support
   kantctl token list --json
 
 LAST USE is what the leading controller remembers; another leader begins without any.";

@@ -35,8 +35,8 @@ pub async fn config(server: &Server, screen: &Screen) -> Result<u8, Failure> {
 /// [`Failure`] when none does.
 pub async fn ping(server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let list: ControllerList = match server.get("/v1/controllers").await {
-        // Only operators may list controllers; any user may see that one answers.
-        Err(failure) if failure.code() == Some("operators_only") => {
+        // Only users with a role may list controllers; any user may see that one answers.
+        Err(failure) if failure.code() == Some("viewers_only") => {
             let _: Status = server.get("/v1/status").await?;
             screen.line("Slurmctld(primary) is UP")?;
             return Ok(OK);

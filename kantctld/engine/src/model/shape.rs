@@ -1,5 +1,5 @@
-//! What jobs of one queue that ask for the same have in common: what they need, and which nodes
-//! they may use. Computed once per round.
+//! What jobs have in common that ask for the same in queues that place jobs in the same way: what
+//! they need, and which nodes they may use. Computed once per round.
 
 use crate::model::cluster::class::Class;
 use crate::model::cluster::free::Free;
@@ -12,7 +12,6 @@ use common::id::NodeName;
 use common::policy::queue::Queue;
 use common::policy::{Placement, Policy};
 use common::resource::Request;
-use common::time::{Span, Time};
 use common::unit::{Gpus, Nodes, Tasks};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,9 +55,6 @@ pub(crate) struct Shape<'a> {
     /// The number of nodes over which a job with a total of GPUs, and no number of nodes, is
     /// spread.
     spread: Nodes,
-    /// The earliest end of a job of this shape that did not fit. What is free only shrinks in a
-    /// round, and a later end has no more of it, so no job that ends then or later fits either.
-    no_fit_from: Option<Time>,
 }
 
 impl<'a> Shape<'a> {
@@ -99,7 +95,6 @@ impl<'a> Shape<'a> {
             featured,
             has_zones,
             spread: Nodes(1),
-            no_fit_from: None,
         };
         if request.gpu_parts().is_some_and(|parts| matches!(parts.each, PartSize::Memory(_))) {
             let sizes = shape.sizes(cluster);
@@ -246,31 +241,6 @@ impl<'a> Shape<'a> {
         let request = self.demand.request;
         request.tasks_per_node.is_none_or(|most| part.tasks <= most)
             && Free::whole(class).holds(class, request, self.demand.takes(part, class))
-    }
-
-    /// Whether a job of this shape that ends then is known not to fit.
-    pub fn cannot_fit(&self, ends: Time) -> bool {
-        self.no_fit_from.is_some_and(|from| ends >= from)
-    }
-
-    /// The end from which on no job of this shape fits. `None`: none is known.
-    pub const fn no_fit_from(&self) -> Option<Time> {
-        self.no_fit_from
-    }
-
-    /// The time limit below which jobs may still fit. `None`: none is known.
-    pub fn fits_below(&self, now: Time) -> Option<Span> {
-        self.no_fit_from.map(|from| from.since(now))
-    }
-
-    /// Notes that a job of this shape that ends then did not fit.
-    pub fn did_not_fit(&mut self, ends: Time) {
-        self.no_fit_from = Some(self.no_fit_from.map_or(ends, |from| from.min(ends)));
-    }
-
-    /// Forgets what did not fit, since something was freed.
-    pub fn forget(&mut self) {
-        self.no_fit_from = None;
     }
 }
 

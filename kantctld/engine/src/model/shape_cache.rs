@@ -1,4 +1,5 @@
-//! The shapes met in a round. Jobs of one queue that ask for the same share one.
+//! The shapes met in a round. Jobs that ask for the same share one, also jobs of several queues if
+//! these place jobs in the same way.
 
 use crate::model::cluster::ClusterIndex;
 use crate::model::features::Featured;
@@ -9,16 +10,18 @@ use common::id::{QueueName, ReservationName, ZoneName};
 use common::policy::queue::Queue;
 use common::policy::{Placement, Policy, ZoneOverflow};
 use common::resource::Request;
+use common::time::{Span, Time};
 use common::unit::Bytes;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-/// The index of a shape in [`ShapeCache`].
+/// The index in [`ShapeCache`] of jobs of one queue that ask for the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ShapeIndex(usize);
 
-/// What distinguishes shapes: queue, request, whether it is a service, and the reservation. Queues
-/// are compared by their place in the policy, which is faster than by name.
+/// What distinguishes jobs of one index: queue, request, whether it is a service, and the
+/// reservation. Queues are compared by their place in the policy, which is faster than by name.
 type Asks<'a> = (*const Queue, &'a Request, bool, Option<&'a ReservationName>);
 
 /// Shapes that need the same room: either jobs of each of them have a place, or none has.
@@ -35,12 +38,17 @@ type Looks<'a> = (Option<&'a QueueName>, Placement, Option<&'a ZoneName>, ZoneOv
 /// The shapes met in a round.
 #[derive(Debug, Default)]
 pub(crate) struct ShapeCache<'a> {
+    /// The shape of each room.
     shapes: Vec<Shape<'a>>,
     typical: Arc<Yardsticks>,
     featured: Featured<'a>,
     by_request: BTreeMap<Asks<'a>, ShapeIndex>,
     rooms: BTreeMap<Room<'a>, RoomIndex>,
     room_of: Vec<RoomIndex>,
+    /// The earliest end of a job of each index that did not fit. What is free for them only shrinks
+    /// in a round, and a later end has no more of it, so no job of the index that ends then or
+    /// later fits either.
+    no_fit_from: Vec<Option<Time>>,
     has_zones: Option<bool>,
 }
 
@@ -66,29 +74,33 @@ impl<'a> ShapeCache<'a> {
         let request: &'a Request = &job.request;
         let place = std::ptr::from_ref(queue);
         let asks = (place, request, job.service, job.reservation.as_ref());
-        if let Some(known) = self.by_request.get(&asks) {
-            return *known;
-        }
-        let featured = request.constraint.as_ref().map(|asked| self.featured.of(cluster, asked));
-        let typical = self.typical.clone();
-        self.shapes.push(Shape::made(
-            cluster,
-            *self.has_zones.get_or_insert_with(|| has_zones(policy)),
-            queue,
-            request,
-            job.service,
-            typical,
-            featured,
-        ));
-        let index = ShapeIndex(self.shapes.len() - 1);
-        self.by_request.insert(asks, index);
+        let new = match self.by_request.entry(asks) {
+            Entry::Occupied(known) => return *known.get(),
+            Entry::Vacant(new) => new,
+        };
         let named = (!queue.nodes.is_empty()).then_some(&queue.name);
         let (placement, zone) = (queue.placement, queue.zone.as_ref());
         let looks = (named, placement, zone, queue.zone_overflow, queue.memory_per_cpu);
-        let next = RoomIndex(self.rooms.len());
+        let next = RoomIndex(self.shapes.len());
         let room = (looks, request, job.service, job.reservation.as_ref());
-        self.room_of.push(*self.rooms.entry(room).or_insert(next));
-        index
+        let room = *self.rooms.entry(room).or_insert(next);
+        if room == next {
+            let featured =
+                request.constraint.as_ref().map(|asked| self.featured.of(cluster, asked));
+            self.shapes.push(Shape::made(
+                cluster,
+                *self.has_zones.get_or_insert_with(|| has_zones(policy)),
+                queue,
+                request,
+                job.service,
+                self.typical.clone(),
+                featured,
+            ));
+        }
+        let index = ShapeIndex(self.room_of.len());
+        self.room_of.push(room);
+        self.no_fit_from.push(None);
+        *new.insert(index)
     }
 
     pub fn room_of(&self, index: ShapeIndex) -> RoomIndex {
@@ -96,14 +108,32 @@ impl<'a> ShapeCache<'a> {
     }
 
     pub fn get(&self, index: ShapeIndex) -> &Shape<'a> {
-        &self.shapes[index.0]
+        &self.shapes[self.room_of(index).0]
     }
 
-    pub fn get_mut(&mut self, index: ShapeIndex) -> &mut Shape<'a> {
-        &mut self.shapes[index.0]
+    /// Whether a job of this index that ends then is known not to fit.
+    pub fn cannot_fit(&self, index: ShapeIndex, ends: Time) -> bool {
+        self.no_fit_from(index).is_some_and(|from| ends >= from)
     }
 
+    /// The end from which on no job of this index fits. `None`: none is known.
+    pub fn no_fit_from(&self, index: ShapeIndex) -> Option<Time> {
+        self.no_fit_from[index.0]
+    }
+
+    /// The time limit below which jobs may still fit. `None`: none is known.
+    pub fn fits_below(&self, index: ShapeIndex, now: Time) -> Option<Span> {
+        self.no_fit_from(index).map(|from| from.since(now))
+    }
+
+    /// Notes that a job of this index that ends then did not fit.
+    pub fn did_not_fit(&mut self, index: ShapeIndex, ends: Time) {
+        let known = &mut self.no_fit_from[index.0];
+        *known = Some(known.map_or(ends, |from| from.min(ends)));
+    }
+
+    /// Forgets what did not fit, since something was freed.
     pub fn forget(&mut self) {
-        self.shapes.iter_mut().for_each(Shape::forget);
+        self.no_fit_from.fill(None);
     }
 }

@@ -4,7 +4,7 @@
 use crate::model::cluster::NodeIndex;
 use crate::model::cluster::class::Class;
 use crate::model::cluster::free::Free;
-use crate::model::cluster::node::Holder;
+use crate::model::cluster::node::{Holder, HoldingJob};
 use crate::model::demand::Part;
 use crate::model::job::WaitingJob;
 use crate::place::fit::cpus;
@@ -40,21 +40,15 @@ impl Placed {
         &self,
         job: &WaitingJob,
         until: Time,
-    ) -> impl Iterator<Item = (NodeIndex, Arc<Holder>)> {
-        let group: Option<Arc<str>> =
-            job.request.per_node_max.as_ref().map(|most| most.group.as_str().into());
-        self.nodes.iter().enumerate().map(move |(rank, at)| {
-            let holder = Holder {
-                key: job.key,
-                until,
-                shares: self.shares.clone(),
-                rank,
-                cpus: Cpus(self.shares[rank].cpus.len()),
-                whole_node: job.request.exclusive,
-                group: group.clone(),
-            };
-            (*at, Arc::new(holder))
-        })
+    ) -> impl Iterator<Item = (NodeIndex, Holder)> {
+        let holding = HoldingJob {
+            key: job.key,
+            until,
+            shares: self.shares.clone(),
+            whole_node: job.request.exclusive,
+            group: job.request.per_node_max.as_ref().map(|most| most.group.as_str().into()),
+        };
+        self.nodes.iter().copied().zip(holding.holders())
     }
 }
 
@@ -111,6 +105,5 @@ fn choose(free: u128, count: Gpus, class: &Class) -> Vec<GpuIndex> {
     let kinds = class.kinds().iter().map(|(_, mask)| mask & free);
     let of_one_kind = kinds.filter(|mask| mask.count_ones() >= count.0);
     let mask = of_one_kind.min_by_key(|mask| mask.count_ones()).unwrap_or(free);
-    let free = Free::indices(class, mask);
-    nvlink::choose(class, &free, count.0 as usize)
+    nvlink::choose(class, Free::indices(class, mask), count.0 as usize)
 }

@@ -10,7 +10,6 @@ use crate::model::cluster::{ClusterIndex, NodeIndex};
 use common::id::JobKey;
 use common::time::Time;
 use std::cell::Cell;
-use std::sync::Arc;
 
 /// A node as a round changed it.
 #[derive(Debug, Clone)]
@@ -19,7 +18,7 @@ struct Changed {
     /// Its place before.
     before: u32,
     free: Free,
-    holders: Vec<Arc<Holder>>,
+    holders: Vec<Holder>,
     /// The trial's version when it was changed.
     version: u64,
 }
@@ -75,7 +74,7 @@ impl<'a> Trial<'a> {
     }
 
     /// The holders of a node, soonest end first.
-    pub fn holders(&self, at: NodeIndex) -> &[Arc<Holder>] {
+    pub fn holders(&self, at: NodeIndex) -> &[Holder] {
         self.own(at).map_or_else(|| &self.cluster.node(at).holders[..], |own| &own.holders)
     }
 
@@ -145,7 +144,10 @@ impl<'a> Trial<'a> {
     }
 
     fn change(&mut self, at: NodeIndex, change: impl FnOnce(&mut Changed)) {
-        let (free, holders) = (self.free(at).clone(), self.holders(at).to_vec());
+        let (free, known) = (self.free(at).clone(), self.holders(at));
+        // Room for one more.
+        let mut holders = Vec::with_capacity(known.len() + 1);
+        holders.extend_from_slice(known);
         let version = self.version + 1;
         let mut node = Changed { at, before: self.place[at.at()], free, holders, version };
         change(&mut node);
@@ -163,7 +165,7 @@ impl<'a> Trial<'a> {
     }
 
     /// A job takes a share of a node.
-    pub fn take(&mut self, at: NodeIndex, holder: Arc<Holder>) {
+    pub fn take(&mut self, at: NodeIndex, holder: Holder) {
         debug_assert!(
             self.holders(at).iter().all(|other| other.key != holder.key),
             "{} holds a node twice",
@@ -172,7 +174,7 @@ impl<'a> Trial<'a> {
         let class = self.cluster.node(at).class.clone();
         self.change(at, |node| {
             node.free.take(&class, holder.share(), holder.whole_node);
-            let order = |other: &Arc<Holder>| (other.until, other.key) < (holder.until, holder.key);
+            let order = |other: &Holder| (other.until, other.key) < (holder.until, holder.key);
             let place = node.holders.partition_point(order);
             node.holders.insert(place, holder);
         });

@@ -115,7 +115,7 @@ fn a_task_that_an_earlier_part_made_start_is_not_requeued_by_a_later_one() {
 fn a_command_on_few_tasks_or_on_anothers_array_is_not_split() {
     let mut cluster = TestCluster::new();
     let (one, key) = (cluster.job(), array(&mut cluster));
-    let other = Actor { uid: Uid(7), operator: false };
+    let other = Actor::user(Uid(7));
     let task = JobKey { index: Some(ArrayIndex(0)), ..key };
     for (actor, key, count) in
         [(USER, one, 1), (USER, task, 1), (other, key, 1), (USER, key, 3), (OPERATOR, key, 3)]

@@ -4,6 +4,7 @@
 
 use super::requested;
 use super::{Listed, Waits, listed, remarks};
+use crate::viewer::Viewer;
 use common::id::{AccountName, JobId, JobKey, QosName, QueueName, ReservationName, Uid};
 use common::job::state::slurm_state;
 use common::job::{ExitStatus, Launch, Outcome, Owner, Phase, SetPlace};
@@ -20,11 +21,12 @@ use std::sync::Arc;
 /// written before the next one is read.
 pub fn list_rows<'a>(
     state: &'a State,
+    viewer: &'a Viewer,
     query: &JobQuery,
     waits: &'a Waits,
 ) -> impl Iterator<Item = impl Serialize + use<'a>> + use<'a> {
-    let part = listed(state, query, waits).into_iter().skip(query.offset);
-    part.take(query.limit.unwrap_or(usize::MAX)).map(|one| ListRow::of(state, &one))
+    let part = listed(state, viewer, query, waits).into_iter().skip(query.offset);
+    part.take(query.limit.unwrap_or(usize::MAX)).map(move |one| ListRow::of(state, viewer, &one))
 }
 
 /// A subset of [`common::wire::api::JobView`].
@@ -112,7 +114,7 @@ struct ListRowReason {
 }
 
 impl<'a> ListRow<'a> {
-    fn of(state: &'a State, one: &Listed<'a>) -> Self {
+    fn of(state: &'a State, viewer: &Viewer, one: &Listed<'a>) -> Self {
         let Listed { key, record, element, waiting } = *one;
         let (spec, ask) = (&record.spec, &record.spec.ask);
         let run = element.run.as_ref();
@@ -123,7 +125,7 @@ impl<'a> ListRow<'a> {
             .map_or_else(|| requested::requested(state, record), requested::allocated);
         let (word, code) = slurm_state(element.phase, element.outcome);
         let reason = (element.phase == Phase::Pending).then(|| {
-            let reason = remarks::reason(state, record, (key, element), waiting);
+            let reason = remarks::reason((state, viewer), record, (key, element), waiting);
             ListRowReason { code: reason.code, sentence: reason.sentence }
         });
         let request = ListRowRequest {
@@ -167,7 +169,7 @@ impl<'a> ListRow<'a> {
             memory,
             gpus,
             exit: end.and_then(|end| end.exit),
-            message: end.map_or_else(|| remarks::faults(element), |end| end.message.clone()),
+            message: remarks::message(viewer, element),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use super::Wait;
 use crate::timeline;
+use crate::viewer::Viewer;
 use common::id::{ArrayIndex, JobKey, Uid};
 use common::job::{Outcome, Phase};
 use common::reason::WaitReason;
@@ -24,11 +25,20 @@ pub(super) fn cancelled_by(element: &Element) -> Option<Uid> {
     })
 }
 
+/// Why it ended, or what [`faults`] says.
+pub(super) fn message(viewer: &Viewer, element: &Element) -> Option<String> {
+    let end = element.run.as_ref().and_then(|run| run.end.as_ref());
+    end.map_or_else(|| faults(viewer, element), |end| end.message.clone())
+}
+
 /// The faults of a job that waits after faulty attempts, with advice if it is held. Also the reason
 /// of a job whose dependencies could no longer be satisfied.
-pub(super) fn faults(element: &Element) -> Option<String> {
+fn faults(viewer: &Viewer, element: &Element) -> Option<String> {
     if let Some(hopeless) = hopeless(element) {
-        return Some(timeline::line(hopeless));
+        return Some(match viewer.hides_jobs() {
+            true => timeline::HOPELESS.to_owned(),
+            false => timeline::line(hopeless),
+        });
     }
     let faults = element.faults.as_ref().filter(|_| element.phase == Phase::Pending)?;
     let (in_a_row, until, why) = (faults.in_a_row, faults.not_before, faults.why.clone());
@@ -48,13 +58,15 @@ fn hopeless(element: &Element) -> Option<&TimelineEvent> {
 
 /// The open dependencies as in `squeue -o %E`; `None` if there are none.
 pub(super) fn open_dependencies(
-    state: &State,
+    (state, viewer): (&State, &Viewer),
     record: &Record,
     index: Option<ArrayIndex>,
 ) -> Option<String> {
     let dependency = record.spec.ask.dependency.as_ref()?;
     let open = state::open_terms(state, record, index);
     let shown = |open: &OpenTerm<'_>| match open.has_failed {
+        // What became of a hidden job is not told.
+        _ if open.term.on.is_some_and(|on| !viewer.sees_key(state, on)) => open.term.to_string(),
         true => format!("{}(failed)", open.term),
         false => format!("{}(unfulfilled)", open.term),
     };
@@ -65,7 +77,7 @@ pub(super) fn open_dependencies(
 /// The reason why it waits. Holds and dependencies are read from the state; everything else comes
 /// from the last round.
 pub(super) fn reason(
-    state: &State,
+    (state, viewer): (&State, &Viewer),
     record: &Record,
     (key, element): (JobKey, &Element),
     waiting: Option<&Wait>,
@@ -81,14 +93,20 @@ pub(super) fn reason(
         // the round.
         WaitReason::Held if !element.held => WaitReason::NotConsidered,
         WaitReason::Dependency { open, .. } if open.is_empty() => WaitReason::NotConsidered,
-        reason => reason,
+        reason => viewer.reason(state, reason),
     };
-    let (code, sentence) = match element.held_by_operator {
-        true => ("JobHeldAdmin", "held by an operator; only an operator can release it".to_owned()),
-        false if element.held => {
+    let (code, sentence) = match element {
+        Element { held_by, .. } if held_by.operator() => {
+            ("JobHeldAdmin", "held by an operator; only an operator can release it".to_owned())
+        }
+        Element { held_by, .. } if held_by.coordinator() => (
+            "JobHeldAdmin",
+            "held by a coordinator; only coordinators and operators can release it".to_owned(),
+        ),
+        Element { held: true, .. } => {
             (reason.code(), format!("held: release it with `kantctl release {key}`"))
         }
-        false => (reason.code(), reason.to_string()),
+        _ => (reason.code(), reason.to_string()),
     };
     ReasonView { code: code.to_owned(), sentence, detail: reason }
 }

@@ -185,7 +185,7 @@ fn nodes_come_and_go_and_are_drained() {
     assert_eq!(standing(&house, &events), [Standing::Down]);
     let events = house.register("g1", &[]);
     assert_eq!(standing(&house, &events), [Standing::Up]);
-    let actor = state::Actor { uid: common::id::Uid(0), operator: true };
+    let actor = state::Actor::operator(common::id::Uid(0));
     let (name, reason) = (crate::house::name("g1"), "fan".to_owned());
     let events = house.apply(Command::DrainNode { actor, name, reason });
     assert_eq!(standing(&house, &events), [Standing::Drained]);

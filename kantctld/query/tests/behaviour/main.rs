@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
 mod history;
+mod private;
 mod views;
 
 use testkit::house;

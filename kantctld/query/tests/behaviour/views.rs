@@ -43,7 +43,11 @@ fn lists_show_running_jobs_then_waiting_ones_in_order_then_the_latest_finished()
         .map(|(key, position)| (key, Wait { reason: WaitReason::NotConsidered, position }))
         .into();
     let list = |query: &JobQuery| -> Vec<JobKey> {
-        view::job_list(&house.state, query, &waits).jobs.iter().map(|job| job.key).collect()
+        view::job_list(&house.state, &query::viewer::Viewer::ALL, query, &waits)
+            .jobs
+            .iter()
+            .map(|job| job.key)
+            .collect()
     };
     let all = JobQuery { all: true, ..JobQuery::default() };
     assert_eq!(list(&all), [keys[4], keys[3], keys[2], keys[1], keys[0]]);
@@ -68,19 +72,22 @@ fn a_job_shows_why_it_waits_what_it_asks_for_and_its_story() {
     let key = JobKey::single(house.submit(ask));
     let reason = WaitReason::Priority { ahead: 2, next: key };
     let waits = Waits::from([(key, Wait { reason: reason.clone(), position: 3 })]);
-    let job = view::job_view(&house.state, key, &waits).unwrap();
+    let job = view::job_view(&house.state, &query::viewer::Viewer::ALL, key, &waits).unwrap();
     assert_eq!((job.cpus, job.gpus, job.position), (Cpus(3), Gpus(6), Some(3)));
     assert_eq!(job.memory.to_string(), "3G");
     assert_eq!(job.reason.unwrap().detail, reason);
     let (snapshot, now) = (state::snapshot::snapshot(&house.state), house.state.now());
-    let explained = view::explain(&house.state, key, &waits, &snapshot, now).unwrap();
+    let explained =
+        view::explain(&house.state, &query::viewer::Viewer::ALL, key, &waits, &snapshot, now)
+            .unwrap();
     assert_eq!(explained.lines[0], reason.to_string());
     assert!(explained.lines[1].contains("the only job"), "{:?}", explained.lines);
 
     let id = house.start(key, vec![Share { tasks: Tasks(3), ..share("g1", 0, 3, &[0]) }]);
     house.report("g1", id, running());
     house.report("g1", id, exited(1));
-    let jobs = view::job_detail(&house.state, key, &waits).unwrap().jobs;
+    let jobs =
+        view::job_detail(&house.state, &query::viewer::Viewer::ALL, key, &waits).unwrap().jobs;
     let timeline: Vec<&str> = jobs[0].timeline.iter().map(|line| line.text.as_str()).collect();
     assert_eq!(
         timeline,
@@ -105,7 +112,15 @@ fn a_job_that_failed_to_launch_is_explained_with_what_to_mend_and_where_to_look(
     let id = house.start(key, vec![share("g1", 0, 2, &[])]);
     house.report("g1", id, end(EndCause::LaunchFailed, 1));
     let (snapshot, now) = (snapshot::snapshot(&house.state), house.state.now());
-    let explained = view::explain(&house.state, key, &Waits::new(), &snapshot, now).unwrap();
+    let explained = view::explain(
+        &house.state,
+        &query::viewer::Viewer::ALL,
+        key,
+        &Waits::new(),
+        &snapshot,
+        now,
+    )
+    .unwrap();
     assert!(explained.lines[0].ends_with(": LAUNCH_FAILED"), "{:?}", explained.lines);
     let advice = explained.advice.unwrap();
     assert!(advice.contains("kantctl requeue 1") && advice.contains("log of kantd"), "{advice}");
@@ -122,12 +137,25 @@ fn a_list_leaves_out_what_is_bulky_and_a_record_does_not() {
     ask.comment = Some("mine".to_owned());
     let job = house.submit(ask);
     let kept = house.state.job(job).unwrap().spec.ask.clone();
-    let listed = view::job_list(&house.state, &JobQuery::default(), &Waits::new()).jobs;
+    let listed = view::job_list(
+        &house.state,
+        &query::viewer::Viewer::ALL,
+        &JobQuery::default(),
+        &Waits::new(),
+    )
+    .jobs;
     let mut light = kept.clone();
     (light.args, light.rlimits, light.array) = (vec![], [].into(), None);
     (light.request.only_nodes, light.request.not_nodes) = (vec![], vec![]);
     assert_eq!((listed.len(), &listed[0].ask, &listed[1].ask), (2, &light, &light));
-    let whole = view::job_detail(&house.state, JobKey::single(job), &Waits::new()).unwrap().jobs;
+    let whole = view::job_detail(
+        &house.state,
+        &query::viewer::Viewer::ALL,
+        JobKey::single(job),
+        &Waits::new(),
+    )
+    .unwrap()
+    .jobs;
     assert_eq!((whole.len(), &whole[1].ask), (2, &kept));
 }
 
@@ -175,8 +203,9 @@ fn a_brief_list_reads_as_the_whole_one_without_what_no_table_shows() {
     house.report("g2", id, exited(3));
     let waits = Waits::from([(keys[2], Wait { reason: WaitReason::Held, position: 1 })]);
     let query = JobQuery { all: true, ..JobQuery::default() };
-    let whole = view::job_list(&house.state, &query, &waits);
-    let brief: Vec<_> = view::list_rows(&house.state, &query, &waits).collect();
+    let whole = view::job_list(&house.state, &query::viewer::Viewer::ALL, &query, &waits);
+    let brief: Vec<_> =
+        view::list_rows(&house.state, &query::viewer::Viewer::ALL, &query, &waits).collect();
     assert_eq!(brief.len(), 6);
     for (brief, whole) in brief.iter().zip(&whole.jobs) {
         let text = rmp_serde::to_vec_named(brief).unwrap();
@@ -188,12 +217,13 @@ fn a_brief_list_reads_as_the_whole_one_without_what_no_table_shows() {
 fn a_hold_shows_before_the_next_round() {
     let mut house = House::new();
     let key = JobKey::single(house.submit(Ask { hold: true, ..Ask::default() }));
-    let job = view::job_view(&house.state, key, &Waits::new()).unwrap();
+    let job =
+        view::job_view(&house.state, &query::viewer::Viewer::ALL, key, &Waits::new()).unwrap();
     assert_eq!(job.reason.unwrap().code, "JobHeldUser");
     let target = state::Target { key };
     house.apply(state::Command::ReleaseJob { actor: crate::house::USER, target });
     let stale = Waits::from([(key, Wait { reason: WaitReason::Held, position: 1 })]);
-    let job = view::job_view(&house.state, key, &stale).unwrap();
+    let job = view::job_view(&house.state, &query::viewer::Viewer::ALL, key, &stale).unwrap();
     assert_eq!(job.reason.unwrap().detail, WaitReason::NotConsidered);
 }
 
@@ -273,7 +303,13 @@ fn a_queue_shows_what_its_jobs_and_those_below_it_have() {
 fn a_story_says_which_node_vouched_for_who_submitted() {
     let mut house = House::new();
     let begins = |house: &House, job| {
-        let list = view::job_detail(&house.state, JobKey::single(job), &Waits::default()).unwrap();
+        let list = view::job_detail(
+            &house.state,
+            &query::viewer::Viewer::ALL,
+            JobKey::single(job),
+            &Waits::default(),
+        )
+        .unwrap();
         list.jobs[0].timeline[0].text.clone()
     };
     let mut command = house.submission(Ask::default());
@@ -292,7 +328,7 @@ fn the_map_shows_the_jobs_of_each_gpu_and_why_a_node_takes_none() {
     let id = house.start(key, vec![share("g1", 0, 2, &[1])]);
     let actor = crate::house::OPERATOR;
     house.apply(Command::DrainNode { actor, name: name("g2"), reason: "fans".to_owned() });
-    let map = view::cluster_map(&house.state);
+    let map = view::cluster_map(&house.state, &query::viewer::Viewer::ALL);
     assert_eq!(map.jobs.iter().map(|job| job.key).collect::<Vec<_>>(), [key]);
     let group = &map.groups[0];
     assert_eq!((map.groups.len(), &group.leaf), (1, &None), "no topology is configured");
@@ -301,7 +337,7 @@ fn the_map_shows_the_jobs_of_each_gpu_and_why_a_node_takes_none() {
     assert_eq!(node("g1").problem, None);
     assert_eq!(node("g2").problem.as_deref(), Some("fans"));
     house.report("g1", id, exited(0));
-    assert!(view::cluster_map(&house.state).jobs.is_empty());
+    assert!(view::cluster_map(&house.state, &query::viewer::Viewer::ALL).jobs.is_empty());
 }
 
 #[test]
@@ -311,7 +347,7 @@ fn a_part_of_a_list_comes_with_the_number_of_all() {
     let waits = Waits::new();
     let list = |limit, offset| {
         let query = JobQuery { limit, offset, ..JobQuery::default() };
-        let list = view::job_list(&house.state, &query, &waits);
+        let list = view::job_list(&house.state, &query::viewer::Viewer::ALL, &query, &waits);
         (list.jobs.iter().map(|job| job.key).collect::<Vec<_>>(), list.total)
     };
     assert_eq!(list(None, 0), (keys.clone(), None));

@@ -183,15 +183,13 @@ impl Entitlements {
         let mut fair_shares = vec![0.0; self.queues.len()];
         let top: Vec<usize> =
             (0..self.queues.len()).filter(|at| self.queues[*at].parent.is_none()).collect();
-        let mut open = vec![(self.capacity as f64, top)];
+        let mut open = vec![(self.capacity as f64, &top)];
         while let Some((total, queues)) = open.pop() {
-            self.divide(total, &queues, &mut fair_shares);
-            open.extend(queues.into_iter().filter_map(|at| {
-                // Where no job asks for anything, the shares of all descendants are zero.
-                let queue_use = Some(&self.queues[at]).filter(|queue_use| queue_use.asked > 0)?;
-                let children = queue_use.children.clone();
-                (!children.is_empty()).then_some((fair_shares[at], children))
-            }));
+            self.divide(total, queues, &mut fair_shares);
+            // Where no job asks for anything, the shares of all descendants are zero.
+            let asked = queues.iter().filter(|at| self.queues[**at].asked > 0);
+            let below = asked.map(|at| (fair_shares[*at], &self.queues[*at].children));
+            open.extend(below.filter(|(_, children)| !children.is_empty()));
         }
         fair_shares
     }

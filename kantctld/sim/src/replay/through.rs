@@ -7,7 +7,7 @@
 
 use super::stage::{Entry, Stage};
 use super::{Cluster, ReplayError};
-use common::id::{AttemptId, Gid, JobKey, NodeName, RequestKey};
+use common::id::{AttemptId, Gid, JobKey, RequestKey};
 use common::job::{Ask, EndCause, ExitStatus, Owner, Phase, StepEnd, Usage};
 use common::policy::{Access, Order, Policy};
 use common::reason::Refusal;
@@ -65,17 +65,7 @@ impl Through {
     /// Applies a command that nothing should refuse. The keeper is not updated yet.
     fn apply(&mut self, command: Command, now: Time) -> Result<Vec<Event>, ReplayError> {
         let events = state::apply(&mut self.state, &Stamped { at: now, command });
-        for event in &events {
-            match event {
-                Event::CommandRefused(refusal) => {
-                    return Err(ReplayError::Refused { refusal: Box::new(refusal.clone()) });
-                }
-                Event::RoundEntryRefused { id, reason } => {
-                    return Err(ReplayError::NotEnacted { id: *id, reason: reason.clone() });
-                }
-                _ => {}
-            }
-        }
+        none_refused(&events)?;
         Ok(events)
     }
 
@@ -83,7 +73,7 @@ impl Through {
     fn report(
         &mut self,
         key: JobKey,
-        phase: &StepPhase,
+        phase: StepPhase,
         now: Time,
     ) -> Result<Vec<Event>, ReplayError> {
         let expected = "running";
@@ -91,13 +81,17 @@ impl Through {
         let (_, element) = self.state.element(key).ok_or_else(wrong)?;
         let id = AttemptId { key, attempt: element.attempt };
         let allocation = element.run.as_ref().ok_or_else(wrong)?.allocation.clone();
-        let nodes: Vec<NodeName> =
-            allocation.shares().iter().map(|share| share.node.clone()).collect();
         // One event for each share, and a few of the job.
-        let mut events = Vec::with_capacity(nodes.len() + 2);
-        for node in nodes {
-            let steps = vec![StepStatus { id, phase: phase.clone() }];
-            events.extend(self.apply(Command::ReportSteps { node, steps }, now)?);
+        let mut events = Vec::with_capacity(allocation.shares().len() + 2);
+        let mut steps = vec![StepStatus { id, phase }];
+        for share in allocation.shares() {
+            let command = Command::ReportSteps { node: share.node.clone(), steps };
+            let report = Stamped { at: now, command };
+            let answer = state::apply(&mut self.state, &report);
+            none_refused(&answer)?;
+            events.extend(answer);
+            let Command::ReportSteps { steps: same, .. } = report.command else { break };
+            steps = same;
         }
         Ok(events)
     }
@@ -123,7 +117,7 @@ impl Through {
             message,
             steps: Vec::new(),
         };
-        let events = self.report(key, &StepPhase::Ended(Box::new(end)), now)?;
+        let events = self.report(key, StepPhase::Ended(Box::new(end)), now)?;
         self.keeper.update(&self.state, &events);
         if self.state.element(key).is_none_or(|(_, element)| element.phase != then) {
             let expected = if then == Phase::Done { "over" } else { "waiting again" };
@@ -186,7 +180,7 @@ impl Stage for Through {
             let running = StepPhase::Running { since: now, suspended: false };
             for decision in &round.decisions {
                 if let Decision::Start { key, .. } = decision {
-                    events.extend(self.report(*key, &running, now)?);
+                    events.extend(self.report(*key, running.clone(), now)?);
                 }
             }
             self.keeper.update(&self.state, &events);
@@ -212,6 +206,19 @@ impl Stage for Through {
     fn waiting(&self) -> usize {
         self.keeper.snapshot().waiting_count()
     }
+}
+
+/// Finds what nothing should refuse and was refused.
+fn none_refused(events: &[Event]) -> Result<(), ReplayError> {
+    events.iter().try_for_each(|event| match event {
+        Event::CommandRefused(refusal) => {
+            Err(ReplayError::Refused { refusal: Box::new(refusal.clone()) })
+        }
+        Event::RoundEntryRefused { id, reason } => {
+            Err(ReplayError::NotEnacted { id: *id, reason: reason.clone() })
+        }
+        _ => Ok(()),
+    })
 }
 
 /// The submission that makes a job wait like this.

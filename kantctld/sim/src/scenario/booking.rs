@@ -10,7 +10,7 @@ use state::{Actor, Command};
 
 /// The command of the line, as an operator.
 pub(super) fn command(verb: &str, words: &mut Words) -> Result<Command, String> {
-    let actor = Actor { uid: Uid(0), operator: true };
+    let actor = Actor::operator(Uid(0));
     let name: ReservationName = words.plain("a reservation's name")?;
     if verb == "unreserve" {
         words.end()?;

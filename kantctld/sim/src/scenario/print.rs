@@ -12,6 +12,7 @@ use common::wire::api::{
 use engine::solve::Effort;
 use lead::services::{Names, service_view};
 use query::view;
+use query::viewer::Viewer;
 use state::Event;
 use state::event::ShareNews;
 use state::service::Service;
@@ -74,7 +75,7 @@ fn share(cluster: &mut Cluster) -> Vec<String> {
 /// All jobs, including those that have ended.
 fn queue(cluster: &Cluster) -> Vec<String> {
     let query = JobQuery { all: true, ..JobQuery::default() };
-    let jobs = view::job_list(cluster.state(), &query, cluster.waits()).jobs;
+    let jobs = view::job_list(cluster.state(), &Viewer::ALL, &query, cluster.waits()).jobs;
     jobs.iter().map(job).collect()
 }
 
@@ -90,7 +91,7 @@ fn job(job: &JobView) -> String {
 }
 
 fn nodes(cluster: &Cluster) -> Vec<String> {
-    view::node_list(cluster.state()).nodes.iter().map(node).collect()
+    view::node_list(cluster.state(), &Viewer::ALL).nodes.iter().map(node).collect()
 }
 
 fn node(node: &NodeView) -> String {
@@ -143,7 +144,7 @@ fn replica_line(role: &RoleName, replica: &ReplicaView) -> String {
 
 pub(super) fn show(cluster: &Cluster, key: JobKey) -> Vec<String> {
     let mut lines = Vec::new();
-    let detail = view::job_detail(cluster.state(), key, cluster.waits());
+    let detail = view::job_detail(cluster.state(), &Viewer::ALL, key, cluster.waits());
     for job in detail.into_iter().flat_map(|list| list.jobs) {
         lines.push(format!("{} {} {}", job.key, job.ask.name, job.state));
         let timeline =
@@ -158,7 +159,8 @@ pub(super) fn show(cluster: &Cluster, key: JobKey) -> Vec<String> {
 pub(super) fn explain(cluster: &mut Cluster, key: JobKey) -> Vec<String> {
     let now = cluster.now();
     let snapshot = cluster.snapshot().clone();
-    let explained = view::explain(cluster.state(), key, cluster.waits(), &snapshot, now);
+    let explained =
+        view::explain(cluster.state(), &Viewer::ALL, key, cluster.waits(), &snapshot, now);
     let Some(explained) = explained else {
         return vec![format!("there is no job {key}")];
     };

@@ -57,7 +57,7 @@ impl Stage {
             _ => ServiceAction::Stop,
         };
         words.end()?;
-        let actor = Actor { uid: common::id::Uid(0), operator: true };
+        let actor = Actor::operator(common::id::Uid(0));
         self.cluster()?.command(Command::ActOnService { actor, name, action })?;
         Ok(None)
     }

@@ -86,16 +86,16 @@ async fn answer_jobs(
     query: HistoryQuery,
     key: Option<common::id::JobKey>,
 ) -> Result<Response, ApiFailure> {
-    let uid = slurm.user.uid;
+    let (uid, viewer) = (slurm.user.uid, core.viewer(&slurm.user));
     let asked = HistoryQuery { steps: true, limit: Some(RUNS_MAX), ..query.clone() };
-    let HistoryList { runs, as_of, .. } = history_page(&core, uid, asked).await?;
+    let HistoryList { runs, as_of, .. } = history_page(&core, uid, viewer, asked).await?;
     let waits = core.last_waits();
     let cluster = core.cluster();
     slurm
-        .answer_slowly(&core, move |state, version| {
+        .answer_slowly(&core, move |state, viewer, version| {
             let unfinished = match key {
-                Some(key) => view::job_detail(state, key, &waits).map(|list| list.jobs),
-                None => Some(view::job_list(state, &Default::default(), &waits).jobs),
+                Some(key) => view::job_detail(state, viewer, key, &waits).map(|list| list.jobs),
+                None => Some(view::job_list(state, viewer, &Default::default(), &waits).jobs),
             };
             let unfinished = unfinished.unwrap_or_default().into_iter();
             let unfinished =
@@ -227,8 +227,8 @@ pub async fn clusters(State(core): State<Arc<Core>>, slurm: Slurm) -> Result<Res
     let cluster = core.cluster();
     let host = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok());
     slurm
-        .answer_slowly(&core, move |state, version| {
-            let nodes = view::node_list(state).nodes;
+        .answer_slowly(&core, move |state, viewer, version| {
+            let nodes = view::node_list(state, viewer).nodes;
             let nodes = fold(nodes.iter().map(|node| &node.name));
             let shown = show::clusters(&cluster, &host.unwrap_or_default(), &nodes, version);
             Ok(list("clusters", shown))

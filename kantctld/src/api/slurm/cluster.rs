@@ -49,8 +49,8 @@ async fn answer_nodes(
     let name = name.map(|name| name.parse::<NodeName>()).transpose()?;
     let (cluster, now) = (core.cluster(), core.now());
     slurm
-        .answer_slowly(&core, move |state, version| {
-            let (mut nodes, queues) = nodes_and_queues(state);
+        .answer_slowly(&core, move |state, viewer, version| {
+            let (mut nodes, queues) = nodes_and_queues(state, viewer);
             if let Some(name) = name {
                 nodes.retain(|node| node.name == name);
                 if nodes.is_empty() {
@@ -103,8 +103,8 @@ async fn answer_partitions(
 ) -> Result<Response, ApiFailure> {
     let (cluster, now) = (core.cluster(), core.now());
     slurm
-        .answer_slowly(&core, move |state, version| {
-            let (nodes, queues) = nodes_and_queues(state);
+        .answer_slowly(&core, move |state, viewer, version| {
+            let (nodes, queues) = nodes_and_queues(state, viewer);
             let named = leaf_queues(&queues)
                 .filter(|queue| name.as_deref().is_none_or(|name| queue.name.as_str() == name));
             let shown: Vec<Value> = named
@@ -142,8 +142,8 @@ async fn answer_reservations(
     slurm: Slurm,
     name: Option<String>,
 ) -> Result<Response, ApiFailure> {
-    let (wanted, uid) = (name.clone(), slurm.user.uid);
-    let found = reservation_views(&core, uid, move |one| {
+    let wanted = name.clone();
+    let found = reservation_views(&core, &slurm.user, move |one| {
         wanted.as_deref().is_none_or(|name| one.as_str() == name)
     })
     .await?;
@@ -152,8 +152,8 @@ async fn answer_reservations(
     }
     let now = found.as_of;
     slurm
-        .answer_slowly(&core, move |state, version| {
-            let nodes = query::view::node_list(state).nodes;
+        .answer_slowly(&core, move |state, viewer, version| {
+            let nodes = query::view::node_list(state, viewer).nodes;
             let shown = found.reservations.iter();
             let shown = shown.map(|one| show_reservation(one, &nodes, version)).collect();
             let mut fields = list("reservations", shown);

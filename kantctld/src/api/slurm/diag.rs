@@ -16,7 +16,7 @@ pub async fn show(State(core): State<Arc<Core>>, slurm: Slurm) -> Result<Respons
     let (now, rounds) = (core.now(), core.round_stats.counts());
     let round_time = Span(u64::try_from(rounds.time.as_millis()).unwrap_or(u64::MAX));
     slurm
-        .answer_slowly(&core, move |state, version| {
+        .answer_slowly(&core, move |state, _, version| {
             let mut counted = Statistics {
                 as_of: now,
                 since: now,

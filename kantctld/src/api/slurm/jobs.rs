@@ -22,9 +22,9 @@ use std::sync::Arc;
 pub async fn list(State(core): State<Arc<Core>>, slurm: Slurm) -> Result<Response, ApiFailure> {
     let (waits, page) = (core.last_waits(), page(&core, &slurm).await?);
     slurm
-        .answer_slowly(&core, move |state, version| {
+        .answer_slowly(&core, move |state, viewer, version| {
             let query = JobQuery { all: true, ..JobQuery::default() };
-            Ok(fields(view::job_list(state, &query, &waits).jobs, page, version))
+            Ok(fields(view::job_list(state, viewer, &query, &waits).jobs, page, version))
         })
         .await
 }
@@ -40,8 +40,8 @@ pub async fn show(
     let (key, waits) = (core.key(&id)?, core.last_waits());
     let page = page(&core, &slurm).await?;
     slurm
-        .answer_slowly(&core, move |state, version| {
-            let detail = |key| view::job_detail(state, key, &waits).map(|list| list.jobs);
+        .answer_slowly(&core, move |state, viewer, version| {
+            let detail = |key| view::job_detail(state, viewer, key, &waits).map(|list| list.jobs);
             let mut jobs = detail(key).ok_or(Refusal::UnknownJob { key })?;
             let behind: Vec<JobKey> = match key.offset() {
                 None => jobs.iter().flat_map(JobView::components_behind).collect(),
@@ -55,7 +55,7 @@ pub async fn show(
 
 /// What all jobs of an answer share.
 async fn page(core: &Arc<Core>, slurm: &Slurm) -> Result<Page, ApiFailure> {
-    let waiting = priorities(core, slurm.user.uid).await?;
+    let waiting = priorities(core, &slurm.user).await?;
     let priorities: BTreeMap<JobKey, i64> =
         waiting.into_iter().map(|view| (view.key, view.total)).collect();
     let cluster = core.cluster();

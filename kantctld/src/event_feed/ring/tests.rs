@@ -2,12 +2,15 @@
 
 use super::*;
 use crate::admission_limits::AdmissionLimits;
-use common::id::{JobId, LogIndex};
+use crate::event_feed::audience::Whose;
+use common::id::{JobId, LogIndex, Uid};
 
 fn entry(job: u32, user: &str) -> Entry {
     let line = format!("{job:0>99}\n").into_bytes().into();
     let sequence = sequence(job);
-    Entry { sequence, job: Some(JobKey::single(JobId(job))), user: Some(user.into()), line }
+    let whose = Whose { name: user.to_owned(), uid: Uid(1), account: None, queue: None };
+    let (job, subject) = (Some(JobKey::single(JobId(job))), Subject::Job(Some(whose.into())));
+    Entry { sequence, job, subject, line, general: None }
 }
 
 fn sequence(entry: u32) -> EventSequence {

@@ -8,7 +8,7 @@ use common::id::ClusterId;
 fn plan(query: &HistoryQuery) -> String {
     let dir = tempfile::tempdir().unwrap();
     let connection = schema::open(&dir.path().join(schema::FILE), ClusterId(1)).unwrap();
-    let (sql, values, _) = page_statement(query).unwrap();
+    let (sql, values, _) = page_statement(query, &Viewer::ALL).unwrap();
     let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
     let steps = statement.query_map(params_from_iter(values), |row| row.get(3)).unwrap();
     steps.collect::<rusqlite::Result<Vec<String>>>().unwrap().join("; ")

@@ -38,7 +38,8 @@ async fn a_damaged_page_is_found_by_a_write_and_a_new_file_is_started() {
     assert!(dir.path().join("accounting.sqlite.damaged").exists());
     // On exit it tries again.
     keeper.stop();
-    let left = runs(&history.reader().unwrap(), &HistoryQuery::default()).unwrap().runs;
+    let left =
+        runs(&history.reader().unwrap(), &HistoryQuery::default(), &Viewer::ALL).unwrap().runs;
     assert_eq!(left, [run(2, 1, 2)]);
     assert_eq!(gap(&path), Some(0), "the lost records are requested from others");
 }

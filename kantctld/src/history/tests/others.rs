@@ -44,7 +44,7 @@ async fn node_changes_are_received_with_the_runs_and_existing_ones_stay() {
     let reader = mine.history().reader().unwrap();
     let query = ReportQuery { since: Time(5 * HOUR), ..ReportQuery::default() };
     let now = Time(10 * HOUR);
-    let report = report(&reader, &query, std::iter::empty(), now, now).unwrap();
+    let report = report(&reader, &query, &Viewer::ALL, std::iter::empty(), now, now).unwrap();
     let [node] = report.nodes.as_slice() else { panic!("{report:?}") };
     let hours = |stretch: common::wire::api::NodeStretch| stretch.gpu_milliseconds / HOUR;
     assert_eq!((hours(node.drained), hours(node.down), hours(node.up)), (4, 12, 1));
@@ -64,7 +64,8 @@ async fn a_query_may_name_thousands_of_jobs_and_tasks() {
     assert_eq!(accounting.jobs(named(tasks.clone())).await, ["3_4"]);
     assert_eq!(accounting.jobs(named([plain, tasks].concat())).await, ["5000", "3_4"]);
     let many = named((0..20_000).map(|job: u32| job.to_string()).collect());
-    let refused = runs(&accounting.history().reader().unwrap(), &many).unwrap_err().to_string();
+    let refused =
+        runs(&accounting.history().reader().unwrap(), &many, &Viewer::ALL).unwrap_err().to_string();
     assert!(refused.contains("names 20000 jobs"), "{refused}");
 }
 
@@ -77,7 +78,8 @@ async fn a_report_leaves_out_runs_that_ended_after_its_live_runs_were_read() {
     let alive = HistoryRun { gpu_milliseconds: 4 * HOUR, ..run(2, 1, 3) };
     let reader = accounting.history().reader().unwrap();
     let report =
-        report(&reader, &query, [alive].into_iter(), Time(3 * HOUR), Time(5 * HOUR)).unwrap();
+        report(&reader, &query, &Viewer::ALL, [alive].into_iter(), Time(3 * HOUR), Time(5 * HOUR))
+            .unwrap();
     assert_eq!((report.rows[0].runs, report.rows[0].gpu_milliseconds), (2, 6 * HOUR));
 }
 
@@ -100,7 +102,7 @@ fn a_request_is_written_again_after_a_purge_deleted_it() {
     file.write(&HistoryRecords { runs: vec![task(2, 30)], ..HistoryRecords::default() }, None)
         .unwrap();
     let reader = rusqlite::Connection::open(&path).unwrap();
-    let left = runs(&reader, &HistoryQuery::default()).unwrap().runs;
+    let left = runs(&reader, &HistoryQuery::default(), &Viewer::ALL).unwrap().runs;
     assert_eq!(left, [task(2, 30), run(43, 1, 20)]);
 }
 

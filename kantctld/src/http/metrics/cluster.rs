@@ -18,7 +18,7 @@ pub fn add(series: &mut Series, state: &State) {
     series.gauge("slurm_jobs_running", "Jobs with an allocation.", counts.jobs_running);
     series.gauge("kant_jobs_done", "Finished jobs that are kept.", counts.jobs_done);
     series.gauge("kant_nodes_connected", "Nodes with a session.", counts.nodes_connected);
-    let map = view::cluster_map(state);
+    let map = view::cluster_map(state, &query::viewer::Viewer::ALL);
     nodes(series, &map);
     gpus(series, &map);
     queues(series, &view::queue_list(state));

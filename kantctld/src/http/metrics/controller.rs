@@ -2,6 +2,7 @@
 
 use super::series::Series;
 use crate::core::Core;
+use common::time::Time;
 
 pub fn add(series: &mut Series, core: &Core) {
     let status = core.standing.borrow().clone();
@@ -23,6 +24,13 @@ pub fn add(series: &mut Series, core: &Core) {
     series.gauge("kant_log_applied_index", "The last applied entry.", applied);
     let snapshot = number(status.snapshot.0);
     series.gauge("kant_log_snapshot_index", "The last entry of the snapshot.", snapshot);
+    let seconds = |at: Time| at.0 as f64 / 1000.0;
+    let changed = seconds(core.state.read().now());
+    series.gauge("kant_state_timestamp_seconds", "The time of the latest change.", changed);
+    if let Some(newest) = *core.newest_backup.lock() {
+        let help = "The time of the state in the newest backup of this controller; 0 without one.";
+        series.gauge("kant_backup_timestamp_seconds", help, seconds(newest));
+    }
     let rounds = core.round_stats.counts();
     series.counter("kant_rounds", "Scheduling rounds.", number(rounds.rounds));
     let seconds = rounds.time.as_secs_f64();

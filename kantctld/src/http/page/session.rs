@@ -12,11 +12,13 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use common::id::Uid;
+use common::right::Roles;
 use common::token::Scope;
 use net::limiter::Permit;
 use net::{Program, UserRecord};
 use page::{Frame, Rights};
 use serde::Deserialize;
+use state::Actor;
 use std::sync::Arc;
 
 const COOKIE_NAME: &str = "kant-token";
@@ -30,14 +32,15 @@ pub struct Session {
     cluster: String,
     user: String,
     rights: Rights,
+    roles: Roles,
     csrf: String,
     _permit: Permit,
 }
 
 impl Session {
     pub fn frame(&self) -> Frame<'_> {
-        let Self { cluster, user, rights, csrf, .. } = self;
-        Frame { cluster, user, rights: *rights, csrf }
+        let Self { cluster, user, rights, roles, csrf, .. } = self;
+        Frame { cluster, user, rights: *rights, roles, csrf }
     }
 
     /// Refuses a form that does not come from a page of this session.
@@ -69,14 +72,18 @@ impl FromRequestParts<Arc<Site>> for Session {
         let permit = site.core.admission.programs.take(program.uid);
         let permit = permit.map_err(IntoResponse::into_response)?;
         let uid = Uid(program.uid);
-        let rights = Rights {
-            uid,
-            manages_jobs: scopes.contains(&Scope::JobsManage),
-            operates: program.may_operate && site.core.access().is_operator(uid),
+        let access = site.core.access();
+        let actor = match program.has_roles {
+            true => access.actor(uid, access.groups(uid).await.as_ref()),
+            false => Actor::user(uid),
         };
+        let manages_jobs = scopes.contains(&Scope::JobsManage);
+        let rights = Rights { uid, manages_jobs, operates: actor.operator };
+        let queues = site.core.state.read().coordinated_queues(&actor.roles);
+        let roles = Roles { queues, ..actor.roles };
         let user = user_name(&program).await;
         let (cluster, csrf) = (site.core.cluster(), csrf(&secret));
-        Ok(Self { program, cluster, user, rights, csrf, _permit: permit })
+        Ok(Self { program, cluster, user, rights, roles, csrf, _permit: permit })
     }
 }
 

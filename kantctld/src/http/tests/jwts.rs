@@ -16,7 +16,7 @@ pub(super) fn write_secret(dir: &Path) {
 }
 
 /// Claims of this user that are valid for an hour, with these in addition.
-fn token(user: &str, more: &Value) -> String {
+pub(super) fn token(user: &str, more: &Value) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let mut claims = json!({ "sun": user, "iat": now, "exp": now + 3600 });
     claims.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

@@ -9,6 +9,7 @@ use crate::event::Event;
 use crate::state::State;
 use common::id::JobKey;
 use common::reason::Refusal;
+use common::right::Right;
 
 /// A command to a job, to all tasks of an array, or to some of them.
 pub(super) fn apply(
@@ -21,7 +22,7 @@ pub(super) fn apply(
     }
     let Some((actor, target, how)) = command.bulk_action() else { return Ok(()) };
     check_actor(actor, how)?;
-    let keys = target::keys(state, actor, target)?;
+    let keys = target::keys(state, actor, how.right(), target)?;
     act_on_jobs(state, events, actor, keys, how)
 }
 
@@ -35,7 +36,7 @@ fn act_on_tasks(
     how: BulkAction,
 ) -> Result<(), Refusal> {
     check_actor(actor, how)?;
-    let mut keys = target::some(state, actor, tasks)?;
+    let mut keys = target::some(state, actor, how.right(), tasks)?;
     if how == BulkAction::Requeue {
         keys.retain(|key| {
             let run = state.element(*key).and_then(|(_, element)| element.run.as_ref());
@@ -45,10 +46,11 @@ fn act_on_tasks(
     act_on_jobs(state, events, actor, keys, how)
 }
 
-const fn check_actor(actor: &Actor, how: BulkAction) -> Result<(), Refusal> {
-    match how {
-        BulkAction::Suspend | BulkAction::Resume => target::operators_only(actor),
-        BulkAction::Cancel | BulkAction::Hold | BulkAction::Release | BulkAction::Requeue => Ok(()),
+/// A right that depends on no job is checked first.
+fn check_actor(actor: &Actor, how: BulkAction) -> Result<(), Refusal> {
+    match how.right() {
+        Right::Operate => target::operators_only(actor),
+        _ => Ok(()),
     }
 }
 

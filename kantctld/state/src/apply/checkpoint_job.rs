@@ -10,6 +10,7 @@ use crate::lifecycle;
 use crate::state::State;
 use common::job::Phase;
 use common::reason::Refusal;
+use common::right::JobAction;
 
 pub(super) fn apply(
     state: &mut State,
@@ -17,7 +18,7 @@ pub(super) fn apply(
     actor: &Actor,
     target: Target,
 ) -> Result<(), Refusal> {
-    let keys = target::whole(state, actor, target)?;
+    let keys = target::whole(state, actor, JobAction::Checkpoint.right(), target)?;
     target::each(keys, |key| match state.element(key).map(|(_, element)| element.phase) {
         Some(Phase::Starting | Phase::Running | Phase::Suspended) => {
             lifecycle::checkpoint(state, events, key, actor.uid);

@@ -42,7 +42,7 @@ fn check(state: &State, actor: &Actor, new: &NewToken) -> Result<(), Refusal> {
     if new.name.len() > NAME_BYTES_MAX || !is_all_shown(&new.name) {
         return Err(BadRequest::TokenName { most: NAME_BYTES_MAX }.into());
     }
-    if new.scopes.contains(&Scope::Admin) && !actor.operator {
+    if new.scopes.contains(&Scope::Admin) && !actor.operator && actor.roles.is_none() {
         return Err(TokenRefusal::AdminScope.into());
     }
     if state.tokens().filter(|(_, token)| token.uid == actor.uid).count() >= TOKENS_EACH {

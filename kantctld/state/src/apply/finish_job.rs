@@ -9,6 +9,7 @@ use crate::lifecycle::{self, Ending};
 use crate::state::State;
 use common::job::{ExitStatus, Launch, Outcome, Phase};
 use common::reason::Refusal;
+use common::right::JobAction;
 
 pub(super) fn apply(
     state: &mut State,
@@ -17,7 +18,7 @@ pub(super) fn apply(
     target: Target,
     exit: ExitStatus,
 ) -> Result<(), Refusal> {
-    let keys = target::keys(state, actor, target)?;
+    let keys = target::keys(state, actor, JobAction::Finish.right(), target)?;
     target::each(keys, |key| {
         // A set ends with its script.
         let held = state.element(key).filter(|(record, _)| record.set.is_none());

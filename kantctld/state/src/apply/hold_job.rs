@@ -1,6 +1,7 @@
-//! `HoldJob`: keeps a waiting job from starting until it is released. For its owner or an operator.
-//! If an operator holds another user's job, only an operator can release it, even if its owner held
-//! it first (Slurm: JobHeldAdmin and JobHeldUser). A job that has started cannot be held.
+//! `HoldJob`: keeps a waiting job from starting until it is released. For its owner, a coordinator
+//! or an operator. If an operator holds another user's job, only an operator can release it, even
+//! if its owner held it first (Slurm: JobHeldAdmin and JobHeldUser); likewise a coordinator, whose
+//! hold operators can release, too. A job that has started cannot be held.
 
 use super::target::{self, Did};
 use crate::command::Actor;
@@ -21,11 +22,13 @@ pub(super) fn apply(
         else {
             return target::wrong_phase(state, key, "hold");
         };
-        let by_operator = actor.operator && !target::is_owner(state, actor, key);
-        if !element.held || by_operator && !element.held_by_operator {
+        let by_other = !target::is_owner(state, actor, key);
+        let (by_operator, by_coordinator) =
+            (by_other && actor.operator, by_other && !actor.operator);
+        let held_by = element.held_by.and(by_operator, by_coordinator);
+        if !element.held || held_by != element.held_by {
             if let Some(element) = state.element_mut(key) {
-                element.held = true;
-                element.held_by_operator |= by_operator;
+                (element.held, element.held_by) = (true, held_by);
             }
             state.record_event(events, Event::JobHeld { key, by: actor.uid });
         }

@@ -56,11 +56,12 @@ fn register(
     if replaced && known.is_some_and(|node| node.contact == Contact::Connected) {
         return Err(Refusal::NodeNameTaken { name: name.clone() });
     }
-    let inventory = match known {
-        // An unchanged inventory stays shared with readers of the state.
-        Some(node) if *node.inventory == *hello.inventory => node.inventory.clone(),
-        _ => Arc::new(hello.inventory.clone()),
-    };
+    // An unchanged inventory stays shared with readers of the state, and most nodes have the same
+    // one as the node before.
+    let before = state.nodes.range::<NodeName, _>(..name).next_back().map(|(_, node)| node);
+    let equal = known.into_iter().chain(before).find(|node| *node.inventory == *hello.inventory);
+    let inventory =
+        equal.map_or_else(|| Arc::new(hello.inventory.clone()), |node| node.inventory.clone());
     let record = NodeRecord {
         name: name.clone(),
         identity: hello.identity.to_owned(),

@@ -1,9 +1,11 @@
-//! `ReleaseJob`: releases a held job. For its owner, unless an operator holds it, and for
-//! operators. The job starts in a later round.
+//! `ReleaseJob`: releases a held job. For its owner, unless a coordinator or an operator holds it,
+//! for coordinators, unless an operator holds it, and for operators. The job starts in a later
+//! round.
 
 use super::target::{self, Did};
 use crate::command::Actor;
 use crate::event::Event;
+use crate::held_by::HeldBy;
 use crate::state::State;
 use common::id::JobKey;
 use common::job::Phase;
@@ -16,20 +18,24 @@ pub(super) fn apply(
     keys: Vec<JobKey>,
 ) -> Result<(), Refusal> {
     target::each(keys, |key| {
-        let Some((_, element)) = state.element(key).filter(|(_, e)| e.phase == Phase::Pending)
+        let Some((record, element)) = state.element(key).filter(|(_, e)| e.phase == Phase::Pending)
         else {
             return target::wrong_phase(state, key, "release");
         };
         if !element.held {
             return Did::Not(Refusal::NotHeld { key });
         }
-        if element.held_by_operator && !actor.operator {
+        if element.held_by.operator() && !actor.operator {
             return Did::Not(Refusal::HeldByOperator { key });
+        }
+        let coordinates = || state.coordinates(&actor.roles, &record.spec.ask);
+        if element.held_by.coordinator() && !actor.operator && !coordinates() {
+            return Did::Not(Refusal::HeldByCoordinator { key });
         }
         let now = state.now;
         if let Some(element) = state.element_mut(key) {
             element.released_at = Some(now);
-            (element.held, element.held_by_operator) = (false, false);
+            (element.held, element.held_by) = (false, HeldBy::User);
             // A release ends the delay after faults: the user wants the job to be tried again soon.
             element.faults = None;
         }

@@ -1,6 +1,7 @@
-//! `RequeueJob`, for the owner of a job or an operator. A finished job waits again at once, if the
-//! current rules still admit it. A running job is stopped first: it gets no new attempt while a
-//! node still has the old one.
+//! `RequeueJob`, for the owner of a job, coordinators, support and operators. A finished job waits
+//! again at once, if the current rules still admit it. A running job is stopped first: it gets no
+//! new attempt while a node still has the old one. Coordinators and support undo no cancel, and
+//! repeat no job that ended by itself or that is not to be requeued.
 
 use super::admission::{self, Applicant};
 use super::target::{self, Did};
@@ -10,7 +11,7 @@ use crate::lifecycle::{self, Ending};
 use crate::state::State;
 use crate::texts;
 use common::id::JobKey;
-use common::job::Phase;
+use common::job::{Outcome, Phase};
 use common::reason::{BadRequest, Refusal, ServiceRefusal};
 
 pub(super) fn apply(
@@ -21,6 +22,9 @@ pub(super) fn apply(
 ) -> Result<(), Refusal> {
     let Some(keys) = revive_set(state, events, actor, keys)? else { return Ok(()) };
     target::each(keys, |key| {
+        if let Err(refusal) = check_other(state, actor, key) {
+            return Did::Not(refusal);
+        }
         match state.element(key).map(|(_, element)| element.phase) {
             Some(Phase::Done) => {
                 if let Some(refusal) = of_replica(state, key) {
@@ -43,6 +47,28 @@ pub(super) fn apply(
     })
 }
 
+/// Refuses users who are neither the owner nor an operator if the owner may not want the job again:
+/// it ended by itself, its cancel is decided, or it was submitted with `--no-requeue`.
+fn check_other(state: &State, actor: &Actor, key: JobKey) -> Result<(), Refusal> {
+    if actor.operator || target::is_owner(state, actor, key) {
+        return Ok(());
+    }
+    let Some((record, element)) = state.element(key) else { return Ok(()) };
+    let decided = element.run.as_ref().and_then(|run| run.end.as_ref());
+    let ended = match element.phase {
+        Phase::Done => element.outcome,
+        Phase::Completing => decided.filter(|end| !end.requeue).map(|end| end.outcome),
+        _ => None,
+    };
+    let by_fault = ended.is_none_or(|outcome| {
+        matches!(outcome, Outcome::NodeLost | Outcome::Preempted | Outcome::LaunchFailed)
+    });
+    match by_fault && record.spec.ask.requeue {
+        true => Ok(()),
+        false => Err(Refusal::OwnerRequeues { key }),
+    }
+}
+
 /// Requeues a finished set, whole or not at all, and returns `None`. Other jobs are returned for
 /// the caller to handle.
 fn revive_set(
@@ -60,6 +86,7 @@ fn revive_set(
     }
     let more = u32::try_from(keys.len()).unwrap_or(u32::MAX);
     state.living.check_room(record.spec.owner.uid, more)?;
+    keys.iter().try_for_each(|key| check_other(state, actor, *key))?;
     keys.iter().try_for_each(|key| check_again(state, actor, *key))?;
     keys.into_iter().for_each(|key| lifecycle::revive(state, events, key));
     Ok(None)

@@ -12,6 +12,7 @@ use common::id::JobKey;
 use common::job::{JobSize, Phase};
 use common::reason::{BadRequest, Refusal};
 use common::resource::Allocation;
+use common::right::JobAction;
 use common::unit::Tasks;
 
 pub(super) fn apply(
@@ -21,7 +22,7 @@ pub(super) fn apply(
     target: Target,
     size: JobSize,
 ) -> Result<(), Refusal> {
-    let keys = target::of_one(state, actor, target)?;
+    let keys = target::of_one(state, actor, JobAction::Resize.right(), target)?;
     target::each(keys, |key| {
         let Some((record, element)) = state.element(key) else {
             return Did::Not(Refusal::UnknownJob { key });

@@ -4,6 +4,7 @@ use crate::command::Actor;
 use crate::event::Event;
 use crate::state::State;
 use common::reason::{Refusal, TokenRefusal};
+use common::right::Right;
 use common::token::TokenId;
 
 pub(super) fn apply(
@@ -13,7 +14,7 @@ pub(super) fn apply(
     id: &TokenId,
 ) -> Result<(), Refusal> {
     let found = state.token_by_id(id);
-    let own = found.filter(|(_, token)| actor.operator || token.uid == actor.uid);
+    let own = found.filter(|(_, token)| actor.has_for(Right::Own, token.uid));
     let (hash, uid) = match own {
         Some((hash, token)) => (hash.to_owned(), token.uid),
         None => return Err(TokenRefusal::Unknown { id: id.clone() }.into()),

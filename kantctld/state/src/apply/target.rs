@@ -1,10 +1,11 @@
-//! The jobs that a command addresses, and whether the actor may change them.
+//! The jobs that a command addresses, and whether the actor has the right to them.
 
 use crate::command::{Actor, SomeTasks, Target};
 use crate::state::State;
 use common::id::JobKey;
-use common::job::Phase;
+use common::job::{Phase, SetPlace};
 use common::reason::{BadRequest, Refusal};
+use common::right::Right;
 
 /// The result of a command for one job or array task.
 pub(super) enum Did {
@@ -18,8 +19,13 @@ pub(super) enum Did {
 ///
 /// # Errors
 /// The job does not exist, it is one component of several, or the actor may not change it.
-pub(super) fn keys(state: &State, actor: &Actor, target: Target) -> Result<Vec<JobKey>, Refusal> {
-    let named = one(state, actor, target)?;
+pub(super) fn keys(
+    state: &State,
+    actor: &Actor,
+    right: Right,
+    target: Target,
+) -> Result<Vec<JobKey>, Refusal> {
+    let named = one(state, actor, right, target)?;
     let Some(place) = state.job(named.job).and_then(|record| record.set) else {
         let record = state.job(named.job).ok_or(Refusal::UnknownJob { key: named })?;
         if record.elements.contains_key(&named.index) {
@@ -33,15 +39,31 @@ pub(super) fn keys(state: &State, actor: &Actor, target: Target) -> Result<Vec<J
     if place.offset > 0 || target.key.offset().is_some() {
         return Err(Refusal::PartOfSet(place));
     }
-    Ok(place.keys().filter(|key| state.element(*key).is_some()).collect())
+    components(state, actor, right, place)
+}
+
+/// The components of a set, which may be in different queues.
+fn components(
+    state: &State,
+    actor: &Actor,
+    right: Right,
+    place: SetPlace,
+) -> Result<Vec<JobKey>, Refusal> {
+    let keys = place.keys().filter(|key| state.element(*key).is_some());
+    keys.map(|key| check_right(state, actor, right, key).map(|()| key)).collect()
 }
 
 /// The addressed tasks of an array.
 ///
 /// # Errors
 /// The array does not exist, it has none of these tasks, or the actor may not change it.
-pub(super) fn some(state: &State, actor: &Actor, tasks: SomeTasks) -> Result<Vec<JobKey>, Refusal> {
-    let named = one(state, actor, Target { key: JobKey::single(tasks.job) })?;
+pub(super) fn some(
+    state: &State,
+    actor: &Actor,
+    right: Right,
+    tasks: SomeTasks,
+) -> Result<Vec<JobKey>, Refusal> {
+    let named = one(state, actor, right, Target { key: JobKey::single(tasks.job) })?;
     let record = state.job(named.job).ok_or(Refusal::UnknownJob { key: named })?;
     let indices = record.elements.within(tasks.first, tasks.last);
     let keys: Vec<JobKey> = indices.map(|index| record.key(index)).collect();
@@ -55,10 +77,15 @@ pub(super) fn some(state: &State, actor: &Actor, tasks: SomeTasks) -> Result<Vec
 ///
 /// # Errors
 /// The job does not exist, it is a set and not one component of it, or the actor may not change it.
-pub(super) fn of_one(state: &State, actor: &Actor, target: Target) -> Result<Vec<JobKey>, Refusal> {
-    let key = one(state, actor, target)?;
+pub(super) fn of_one(
+    state: &State,
+    actor: &Actor,
+    right: Right,
+    target: Target,
+) -> Result<Vec<JobKey>, Refusal> {
+    let key = one(state, actor, right, target)?;
     match state.job(key.job).and_then(|record| record.set) {
-        None => keys(state, actor, target),
+        None => keys(state, actor, right, target),
         Some(place) if place.offset > 0 || target.key.offset().is_some() => Ok(vec![key]),
         Some(place) => Err(BadRequest::WholeSet { first: place.first, size: place.size }.into()),
     }
@@ -68,11 +95,16 @@ pub(super) fn of_one(state: &State, actor: &Actor, target: Target) -> Result<Vec
 ///
 /// # Errors
 /// The job does not exist, or the actor may not change it.
-pub(super) fn whole(state: &State, actor: &Actor, target: Target) -> Result<Vec<JobKey>, Refusal> {
-    let key = one(state, actor, target)?;
+pub(super) fn whole(
+    state: &State,
+    actor: &Actor,
+    right: Right,
+    target: Target,
+) -> Result<Vec<JobKey>, Refusal> {
+    let key = one(state, actor, right, target)?;
     match state.job(key.job).and_then(|record| record.set) {
-        None => keys(state, actor, target),
-        Some(place) => Ok(place.keys().filter(|key| state.element(*key).is_some()).collect()),
+        None => keys(state, actor, right, target),
+        Some(place) => components(state, actor, right, place),
     }
 }
 
@@ -80,17 +112,37 @@ pub(super) fn whole(state: &State, actor: &Actor, target: Target) -> Result<Vec<
 ///
 /// # Errors
 /// The job does not exist, or the actor may not change it.
-pub(super) fn one(state: &State, actor: &Actor, target: Target) -> Result<JobKey, Refusal> {
+pub(super) fn one(
+    state: &State,
+    actor: &Actor,
+    right: Right,
+    target: Target,
+) -> Result<JobKey, Refusal> {
     let key = state.meant(target.key);
-    let record = state.job(key.job).ok_or(Refusal::UnknownJob { key: target.key })?;
+    state.job(key.job).ok_or(Refusal::UnknownJob { key: target.key })?;
     if key.offset().is_some() {
         return Err(Refusal::UnknownJob { key });
     }
-    let owner = &record.spec.owner;
-    if !actor.operator && actor.uid != owner.uid {
-        return Err(Refusal::NotYours { job: key.job, owner: owner.name.clone() });
-    }
+    check_right(state, actor, right, key)?;
     Ok(key)
+}
+
+/// Checks that the actor has the right to a job.
+///
+/// # Errors
+/// The job does not exist, or [`Refusal::NotYours`].
+pub(super) fn check_right(
+    state: &State,
+    actor: &Actor,
+    right: Right,
+    key: JobKey,
+) -> Result<(), Refusal> {
+    let record = state.job(key.job).ok_or(Refusal::UnknownJob { key })?;
+    if state.may(actor, record, right) {
+        return Ok(());
+    }
+    let owner = record.spec.owner.name.clone();
+    Err(Refusal::NotYours { job: key.job, owner, right })
 }
 
 /// Whether a set is in this phase with all its components, which are suspended and resumed
@@ -151,8 +203,11 @@ pub(super) fn is_owner(state: &State, actor: &Actor, key: JobKey) -> bool {
 ///
 /// # Errors
 /// [`Refusal::OperatorsOnly`].
-pub(super) const fn operators_only(actor: &Actor) -> Result<(), Refusal> {
-    if actor.operator { Ok(()) } else { Err(Refusal::OperatorsOnly { uid: actor.uid }) }
+pub(super) fn operators_only(actor: &Actor) -> Result<(), Refusal> {
+    match actor.has(Right::Operate) {
+        true => Ok(()),
+        false => Err(Refusal::OperatorsOnly { uid: actor.uid }),
+    }
 }
 
 /// The refusal for a job that has ended, or whose phase does not allow the command.

@@ -1,11 +1,13 @@
 //! `UpdateJob`: changes the request of a waiting job, by the rules by which jobs are accepted
-//! (Slurm: `scontrol update job`). For its owner or an operator. The job keeps its id and its
-//! place. Of a job that has started, name, comment, mail options and time limit can be changed;
-//! only operators raise the time limit.
+//! (Slurm: `scontrol update job`). For its owner, a coordinator or an operator. The job keeps its
+//! id and its place. Of a job that has started, name, comment, mail options and time limit can be
+//! changed; only operators raise the time limit.
 //!
 //! All tasks of an array share one request, which can be changed while no task has started. The
 //! array's limit of running tasks, and what can be changed of running jobs, can be changed at any
 //! time. A job that has nodes never loses anything but time.
+
+mod by_coordinator;
 
 use super::admission::{self, Applicant};
 use super::submit_job::fill_in;
@@ -22,8 +24,11 @@ use common::job::attributes::TimeLimit;
 use common::job::check::check_ask;
 use common::job::{Ask, Attribute, Patch, Phase};
 use common::reason::{BadRequest, Refusal};
+use common::right::{JobAction, Right};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
+const RIGHT: Right = JobAction::Update.right();
 
 pub(super) fn apply(
     state: &mut State,
@@ -33,9 +38,9 @@ pub(super) fn apply(
     patch: &Patch,
 ) -> Result<(), Refusal> {
     // Existence and ownership of the job are checked first.
-    target::of_one(state, actor, target)?;
+    target::of_one(state, actor, RIGHT, target)?;
     let target = Target { key: state.meant(target.key) };
-    let ask = updated(state, target.key, patch, actor.operator)?;
+    let ask = updated(state, target.key, patch, actor)?;
     if patch.has(Attribute::JobName) {
         dependency::check_circle(state, target.key.job, &ask)?;
     }
@@ -121,12 +126,26 @@ fn standing(state: &State, job: JobId, ask: &Ask) -> Result<Vec<TermState>, Refu
 ///
 /// # Errors
 /// The reason why the job cannot be changed, or why the new request is not admitted.
-pub fn updated(state: &State, key: JobKey, patch: &Patch, operator: bool) -> Result<Ask, Refusal> {
+pub fn updated(state: &State, key: JobKey, patch: &Patch, actor: &Actor) -> Result<Ask, Refusal> {
     let record = state.job(key.job).ok_or(Refusal::UnknownJob { key })?;
-    let ask = &record.spec.ask;
     if key.index.is_some() {
         return Err(BadRequest::OneTask { job: key.job }.into());
     }
+    BadRequest::check_patch(patch)?;
+    let ask = changed(state, record, patch, actor.operator)?;
+    if !actor.operator && (patch.has(Attribute::Queue) || patch.has(Attribute::Account)) {
+        check_held(state, record, actor)?;
+    }
+    if !actor.operator && record.spec.owner.uid != actor.uid {
+        by_coordinator::check(state, record, patch, &ask, actor)?;
+    }
+    Ok(ask)
+}
+
+/// The same, by the rules for owners and operators.
+fn changed(state: &State, record: &Record, patch: &Patch, operator: bool) -> Result<Ask, Refusal> {
+    let ask = &record.spec.ask;
+    let key = record.key(None);
     if patch.has(Attribute::ArrayLimit) && ask.array.is_none() {
         return Err(BadRequest::NoArray { job: key.job }.into());
     }
@@ -178,14 +197,24 @@ fn of_the_set(record: &Record, patch: &Patch) -> Result<(), Refusal> {
     Err(BadRequest::OfWholeSet { option, set }.into())
 }
 
+/// Who is no operator, and does not coordinate a job, cannot move it out of the reach of the
+/// coordinator who holds it.
+fn check_held(state: &State, record: &Record, actor: &Actor) -> Result<(), Refusal> {
+    let mut elements = record.elements.iter();
+    let held = elements.find(|(_, element)| element.held_by.coordinator());
+    match held.filter(|_| !state.coordinates(&actor.roles, &record.spec.ask)) {
+        Some((index, _)) => Err(Refusal::HeldByCoordinator { key: record.key(*index) }),
+        None => Ok(()),
+    }
+}
+
 /// Once a job has started, its user may only lower the time limit; operators may raise it.
 fn check_limit(record: &Record, patch: &Patch, operator: bool) -> Result<(), Refusal> {
-    let limit = patch.value(Attribute::Time).and_then(|limit: &TimeLimit| limit.0);
-    let Some(limit) = limit.filter(|_| !operator) else { return Ok(()) };
-    match record.spec.ask.time_limit {
-        Some(before) if limit > before => {
-            Err(BadRequest::TimeRaised { job: record.id, before }.into())
-        }
-        _ => Ok(()),
+    let limit: Option<&TimeLimit> = patch.value(Attribute::Time).filter(|_| !operator);
+    let (Some(limit), Some(before)) = (limit, record.spec.ask.time_limit) else { return Ok(()) };
+    // Without a value it is unlimited.
+    match limit.0.is_none_or(|limit| limit > before) {
+        true => Err(BadRequest::TimeRaised { job: record.id, before }.into()),
+        false => Ok(()),
     }
 }

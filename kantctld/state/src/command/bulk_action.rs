@@ -3,6 +3,7 @@
 
 use super::{Actor, Command, Target};
 use common::id::{ArrayIndex, JobId};
+use common::right::{JobAction, Right};
 use common::time::Time;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +33,22 @@ pub enum BulkAction {
     Suspend,
     /// Like [`crate::Command::ResumeJob`].
     Resume,
+}
+
+impl BulkAction {
+    /// What it needs.
+    #[must_use]
+    pub const fn right(self) -> Right {
+        match self {
+            Self::Cancel => JobAction::Cancel,
+            Self::Hold => JobAction::Hold,
+            Self::Release => JobAction::Release,
+            Self::Requeue => JobAction::Requeue,
+            Self::Suspend => JobAction::Suspend,
+            Self::Resume => JobAction::Resume,
+        }
+        .right()
+    }
 }
 
 impl Command {

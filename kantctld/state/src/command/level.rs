@@ -9,7 +9,10 @@
 //!
 //! | level | what it adds |
 //! |---|---|
-//! | 1 | the first release |
+//! | 1 | the first release, with roles |
+//!
+//! Builds before the first release differ in level 1: all controllers are stopped for an upgrade
+//! from one.
 //!
 //! [`State::rules_level`]: crate::State::rules_level
 

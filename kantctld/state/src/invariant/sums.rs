@@ -106,11 +106,11 @@ fn check_nodes(state: &State, taken: &Taken<'_>, wrong: &mut Vec<String>) {
             }
         }
         let on = state.ledger().on(node);
-        let known: BTreeSet<GpuIndex> = gpus.keys().copied().collect();
+        let known: Vec<GpuIndex> = gpus.keys().copied().collect();
         let sums = on.map(|held| (held.cpus(), held.memory(), held.gpus()));
         let part = |gpu| on.map_or(0, |held| held.gpu_milli(gpu).0);
         let parts = gpus.iter().all(|(gpu, sum)| part(*gpu) == *sum);
-        if sums != Some((&cpus, memory, &known)) || !parts {
+        if sums != Some((&cpus, memory, &known[..])) || !parts {
             wrong.push(format!("the totals of {node} are not the sums"));
         }
     }

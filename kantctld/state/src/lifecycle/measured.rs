@@ -25,7 +25,8 @@ pub(super) fn release(state: &mut State, key: JobKey, rank: usize, end: &StepEnd
     // The node's clock may differ from the leader's: clamp its time.
     let began = end.ran.map(|ran| until - ran).or(end.started_at);
     let began = began.map(|began| began.max(first).min(until));
-    let mut others = run.shares.iter().enumerate().filter(|(other, _)| *other != rank);
+    // Nodes report mostly in their order, so the last one is looked at first.
+    let mut others = run.shares.iter().enumerate().rev().filter(|(other, _)| *other != rank);
     let ends = ends || others.all(|(_, share)| share.is_over());
     run.running_at = match (run.running_at, began) {
         // The share began and ended between two reports.

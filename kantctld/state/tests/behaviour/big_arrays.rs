@@ -16,7 +16,13 @@ fn update(key: JobKey, patch: Patch) -> Command {
 }
 
 fn timeline(house: &House, key: JobKey) -> Vec<String> {
-    let list = query::view::job_detail(&house.state, key, &Default::default()).unwrap();
+    let list = query::view::job_detail(
+        &house.state,
+        &query::viewer::Viewer::ALL,
+        key,
+        &Default::default(),
+    )
+    .unwrap();
     list.jobs[0].timeline.iter().map(|line| line.text.clone()).collect()
 }
 

@@ -23,7 +23,9 @@ fn living(house: &mut House) -> AttemptId {
 }
 
 fn shown(house: &House, key: JobKey) -> Option<Time> {
-    job_view(&house.state, key, &Default::default()).unwrap().checkpoint_at
+    job_view(&house.state, &query::viewer::Viewer::ALL, key, &Default::default())
+        .unwrap()
+        .checkpoint_at
 }
 
 #[test]
@@ -57,7 +59,8 @@ fn a_story_tells_of_the_last_time_alone() {
         house.wait(60);
         house.apply(checkpoint(USER, id.key));
     }
-    let detail = job_detail(&house.state, id.key, &Default::default()).unwrap();
+    let detail =
+        job_detail(&house.state, &query::viewer::Viewer::ALL, id.key, &Default::default()).unwrap();
     let lines: Vec<(Time, &str)> =
         detail.jobs[0].timeline.iter().map(|line| (line.at, line.text.as_str())).collect();
     assert_eq!(lines.len(), 4, "{lines:?}");
@@ -81,7 +84,7 @@ fn only_a_job_that_has_begun_may_and_its_owner_and_operators() {
     house.apply(checkpoint(USER, id.key));
     house.report("g1", id, running());
 
-    let eve = Actor { uid: Uid(1001), operator: false };
+    let eve = Actor::user(Uid(1001));
     let refusal = house.refused(checkpoint(eve, id.key));
     assert!(matches!(refusal, Refusal::NotYours { .. }), "{refusal}");
     house.wait(60);

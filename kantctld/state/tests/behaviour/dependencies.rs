@@ -203,10 +203,22 @@ fn what_cannot_come_waits_for_ever_or_is_cancelled_down_the_chain() {
     assert_eq!(house.phase(stays), Phase::Pending);
     let all_cancelled = chain.iter().all(|key| house.outcome(*key) == Some(Outcome::Cancelled));
     assert!(all_cancelled);
-    let view = query::view::job_view(&house.state, chain[0], &Default::default()).unwrap();
+    let view = query::view::job_view(
+        &house.state,
+        &query::viewer::Viewer::ALL,
+        chain[0],
+        &Default::default(),
+    )
+    .unwrap();
     let why = view.message.unwrap();
     assert!(why.contains("--kill-on-invalid-dep") && why.contains("ended as FAILED"), "{why}");
-    let view = query::view::job_view(&house.state, stays, &Default::default()).unwrap();
+    let view = query::view::job_view(
+        &house.state,
+        &query::viewer::Viewer::ALL,
+        stays,
+        &Default::default(),
+    )
+    .unwrap();
     assert_eq!(view.reason.unwrap().code, "DependencyNeverSatisfied");
     assert_eq!(view.dependency.as_deref(), Some("afterok:1(failed)"));
     let late = house.submission(killed_without(&format!("afterok:{first}")));
@@ -277,7 +289,9 @@ fn the_explanation_names_which_jobs_it_waits_for_and_how_far_they_are() {
     let text = format!("afterok:{array},afterany:{job}");
     let key = JobKey::single(house.submit(waits_for(&text)));
     run(&mut house, task(array, 0), 0);
-    let view = query::view::job_view(&house.state, key, &Default::default()).unwrap();
+    let view =
+        query::view::job_view(&house.state, &query::viewer::Viewer::ALL, key, &Default::default())
+            .unwrap();
     assert_eq!(view.dependency.as_deref(), Some("afterok:1(unfulfilled),afterany:4(unfulfilled)"));
     let reason = view.reason.unwrap();
     assert_eq!(reason.code, "Dependency");
@@ -287,8 +301,14 @@ fn the_explanation_names_which_jobs_it_waits_for_and_how_far_they_are() {
     );
     assert!(matches!(reason.detail, WaitReason::Dependency { more: 0, any: false, .. }));
     let snapshot = state::snapshot::snapshot(&house.state);
-    let explanation =
-        query::view::explain(&house.state, key, &Default::default(), &snapshot, house.now);
+    let explanation = query::view::explain(
+        &house.state,
+        &query::viewer::Viewer::ALL,
+        key,
+        &Default::default(),
+        &snapshot,
+        house.now,
+    );
     let explanation = explanation.unwrap();
     assert!(explanation.advice.as_ref().unwrap().contains("--dependency=none"), "{explanation:?}");
     assert!(

@@ -28,7 +28,7 @@ fn not_before(house: &House, key: JobKey) -> Option<Time> {
 }
 
 fn message(house: &House, key: JobKey) -> Option<String> {
-    view::job_view(&house.state, key, &Waits::new()).unwrap().message
+    view::job_view(&house.state, &query::viewer::Viewer::ALL, key, &Waits::new()).unwrap().message
 }
 
 #[test]
@@ -114,7 +114,9 @@ fn after_five_faults_in_a_row_a_job_is_held_until_a_user_releases_it() {
     let text = message(&house, key).unwrap();
     assert!(text.contains("held after 5 attempts in a row"), "{text}");
     assert!(text.contains("failed for no fault of its own"), "{text}");
-    let jobs = view::job_detail(&house.state, key, &Waits::new()).unwrap().jobs;
+    let jobs = view::job_detail(&house.state, &query::viewer::Viewer::ALL, key, &Waits::new())
+        .unwrap()
+        .jobs;
     assert_eq!(jobs[0].timeline.last().unwrap().text, text);
     house.apply(Command::ReleaseJob { actor: USER, target: Target { key } });
     assert_eq!((house.element(key).held, not_before(&house, key)), (false, None));
@@ -136,7 +138,7 @@ fn two_faults_in_a_row_drain_the_node_and_a_start_between_them_does_not() {
     house.wait(600);
     let events = meet_fault(&mut house, keys[0], "g1");
     assert!(matches!(events.last(), Some(Event::NodeDrained { .. })), "{events:?}");
-    let node = view::node_view(&house.state, &name("g1")).unwrap();
+    let node = view::node_view(&house.state, &query::viewer::Viewer::ALL, &name("g1")).unwrap();
     let drain = node.drain.unwrap();
     assert_eq!((drain.by, drain.since), (OPERATOR.uid, house.now));
     assert!(drain.reason.contains("2 starts in a row"), "{}", drain.reason);

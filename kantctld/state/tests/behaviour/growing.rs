@@ -95,7 +95,8 @@ fn nodes_join_as_a_gang_and_the_others_are_notified_once_they_run() {
     assert!(!takes_more(&house, id), "not while some join");
     let wants = |house: &House| ["g1", "g2", "g3"].map(|node| wish(house, node, id).unwrap().want);
     assert_eq!(wants(&house), [Want::Run, Want::Prepare, Want::Prepare]);
-    let shown = job_view(&house.state, id.key, &Default::default()).unwrap();
+    let shown =
+        job_view(&house.state, &query::viewer::Viewer::ALL, id.key, &Default::default()).unwrap();
     assert_eq!((shown.cpus.0, &shown.joining[..]), (6, &[name("g2"), name("g3")][..]));
     // The order shows all joining nodes, and the change of size that the job has had then.
     let order = state::desired::launch_order(&house.state, id, &name("g3")).unwrap();
@@ -117,7 +118,8 @@ fn nodes_join_as_a_gang_and_the_others_are_notified_once_they_run() {
     assert!(state::effect::wakes_scheduler(&events));
     assert_eq!(notified(&house, id), Some((1, 3)));
     assert!(takes_more(&house, id), "it could have a fourth");
-    let shown = job_view(&house.state, id.key, &Default::default()).unwrap();
+    let shown =
+        job_view(&house.state, &query::viewer::Viewer::ALL, id.key, &Default::default()).unwrap();
     assert!(shown.joining.is_empty() && shown.phase == Phase::Running);
     grows(&mut house, id, &["g4"]);
     assert_eq!(wish(&house, "g4", id).unwrap().want, Want::Run, "one alone waits for no other");

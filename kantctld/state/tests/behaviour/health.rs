@@ -36,7 +36,8 @@ fn a_finding_drains_its_node_by_its_kind_and_disturbs_no_job() {
     assert_eq!(events, [Event::NodeDrained { name: name("g1"), by: Uid(0), reason }]);
     assert_eq!(cause(&house), Some(DrainCause::Health(Check::GpuXid)));
     assert_eq!((house.phase(key), house.want("g1", id)), (Phase::Running, Some(Want::Run)));
-    let view = query::view::node_view(&house.state, &name("g1")).unwrap();
+    let view =
+        query::view::node_view(&house.state, &query::viewer::Viewer::ALL, &name("g1")).unwrap();
     assert_eq!(view.findings, [xid]);
 }
 

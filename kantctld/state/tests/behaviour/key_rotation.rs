@@ -8,7 +8,7 @@ use state::command::KeyAction;
 use state::invitation::Admits;
 use state::{Command, Event};
 
-const OF_OPERATOR: Option<common::id::Uid> = Some(OPERATOR.uid);
+const OF_OPERATOR: Option<common::id::Uid> = Some(common::id::Uid(0));
 
 fn rotate(new: &str) -> Command {
     Command::RotateKey(KeyAction::Begin { actor: OPERATOR, new: new.to_owned(), followed: 0 })

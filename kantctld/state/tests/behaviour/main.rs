@@ -24,6 +24,8 @@ mod measured_ends;
 mod nodes;
 mod queue_tree;
 mod resizing;
+mod rights;
+mod rights_of_others;
 mod rounds;
 mod services;
 mod sets;

@@ -144,7 +144,11 @@ fn draining_is_for_operators_and_stops_nothing() {
     let silent = Command::DrainNode { actor: OPERATOR, name: name("g1"), reason: " ".to_owned() };
     assert!(house.refused(silent).to_string().contains("a drain needs a reason"));
     house.apply(drain(OPERATOR));
-    let status = |house: &House| query::view::node_view(&house.state, &name("g1")).unwrap().status;
+    let status = |house: &House| {
+        query::view::node_view(&house.state, &query::viewer::Viewer::ALL, &name("g1"))
+            .unwrap()
+            .status
+    };
     assert_eq!((house.phase(id.key), status(&house)), (Phase::Running, NodeStatus::Draining));
     house.report("g1", id, exited(0));
     assert_eq!(status(&house), NodeStatus::Drained);
@@ -189,7 +193,8 @@ fn contact_is_remembered_with_its_time() {
 fn a_node_says_who_drained_it_and_who_put_it_in_use_again() {
     let mut house = House::new();
     let of = |house: &House| {
-        let node = query::view::node_view(&house.state, &name("g1")).unwrap();
+        let node =
+            query::view::node_view(&house.state, &query::viewer::Viewer::ALL, &name("g1")).unwrap();
         (node.drain.map(|drain| (drain.by, drain.since)), node.resumed)
     };
     let drained_at = house.now;

@@ -62,14 +62,16 @@ fn a_job_runs_on_without_a_node_that_is_free_once_it_says_so() {
     let second = wish(&house, "g2", id).unwrap();
     assert_eq!((second.want, second.resized.is_none()), (Want::Stop, true));
     assert!(holds(&house, "g2", id));
-    let shown = job_view(&house.state, id.key, &Default::default()).unwrap();
+    let shown =
+        job_view(&house.state, &query::viewer::Viewer::ALL, id.key, &Default::default()).unwrap();
     assert_eq!((shown.cpus.0, shown.leaving.as_slice()), (2, &[name("g2")][..]));
 
     house.wait(10);
     house.report("g2", id, end(EndCause::Stopped, 143));
     assert!(!holds(&house, "g2", id) && wish(&house, "g2", id).is_none());
     assert_eq!(house.phase(id.key), Phase::Running, "it runs on");
-    let shown = job_view(&house.state, id.key, &Default::default()).unwrap();
+    let shown =
+        job_view(&house.state, &query::viewer::Viewer::ALL, id.key, &Default::default()).unwrap();
     assert!(shown.leaving.is_empty() && shown.usage.is_none());
     house.wait(10);
     house.report("g1", id, exited(0));
@@ -160,7 +162,7 @@ fn a_job_that_gives_nodes_up_can_be_cancelled_and_requeued() {
 fn only_owners_and_operators_may_and_only_what_runs_and_not_below_the_least() {
     let mut house = House::new();
     let id = gang(&mut house, Launch::PerNode, Some(2));
-    let other = Actor { uid: common::id::Uid(4242), operator: false };
+    let other = Actor::user(common::id::Uid(4242));
     assert!(house.refused(resize(other, id.key, ONE_NODE)).to_string().contains("belongs to"));
     let refusal = house.refused(resize(OPERATOR, id.key, ONE_NODE)).to_string();
     assert_eq!(refusal, "job 1 would keep 1 task, and requested at least 2");

@@ -266,7 +266,13 @@ fn an_operators_hold_is_an_operators_to_end() {
     house.apply(Command::HoldJob { actor: USER, target });
     let refusal = house.refused(Command::ReleaseJob { actor: USER, target });
     assert_eq!(refusal, Refusal::HeldByOperator { key });
-    let view = query::view::job_view(&house.state, key, &query::view::Waits::new()).unwrap();
+    let view = query::view::job_view(
+        &house.state,
+        &query::viewer::Viewer::ALL,
+        key,
+        &query::view::Waits::new(),
+    )
+    .unwrap();
     assert_eq!(view.reason.unwrap().code, "JobHeldAdmin");
     house.apply(Command::ReleaseJob { actor: OPERATOR, target });
     house.apply(Command::HoldJob { actor: USER, target });

@@ -60,7 +60,8 @@ fn a_suspended_job_keeps_what_it_holds_and_goes_on_with_the_time_it_had() {
     assert_eq!(events, [Event::JobResumed { id, by: OPERATOR.uid, nodes }]);
     assert!(!stands_still(&house, id) && house.phase(id.key) == Phase::Running);
     assert_eq!(ends_by(&house, id.key), Some(began + HOUR + Span::from_seconds(7200)));
-    let shown = job_view(&house.state, id.key, &Default::default()).unwrap();
+    let shown =
+        job_view(&house.state, &query::viewer::Viewer::ALL, id.key, &Default::default()).unwrap();
     assert_eq!((shown.suspended_at, shown.suspended), (None, Span::from_seconds(7200)));
     house.report("g1", id, exited(0));
     assert_eq!(house.outcome(id.key), Some(Outcome::Completed));
@@ -83,7 +84,8 @@ fn a_wish_that_comes_twice_is_granted_once() {
     let since = house.now;
     house.wait(60);
     assert_eq!(house.apply(suspend(OPERATOR, id.key)), [], "it stands still");
-    let shown = job_view(&house.state, id.key, &Default::default()).unwrap();
+    let shown =
+        job_view(&house.state, &query::viewer::Viewer::ALL, id.key, &Default::default()).unwrap();
     assert_eq!((shown.state.as_str(), shown.suspended_at), ("SUSPENDED", Some(since)));
 }
 
@@ -124,7 +126,8 @@ fn a_suspended_job_can_be_cancelled_requeued_and_lost() {
     assert_eq!(house.phase(id.key), Phase::Pending);
     let again = house.start(id.key, vec![share("g1", 0, 2, &[0])]);
     house.report("g1", again, running());
-    let shown = job_view(&house.state, id.key, &Default::default()).unwrap();
+    let shown =
+        job_view(&house.state, &query::viewer::Viewer::ALL, id.key, &Default::default()).unwrap();
     assert_eq!(shown.suspended, Span(0), "another attempt's");
 
     house.apply(suspend(OPERATOR, id.key));

@@ -8,7 +8,7 @@ use common::token::{LIFESPAN_MAX, Scope, TOKENS_EACH, TokenId};
 use state::{Actor, Command, Event, NewToken};
 
 const HOUR: Span = Span::from_minutes(60);
-const OTHER: Actor = Actor { uid: Uid(77), operator: false };
+const OTHER: Actor = Actor::user(Uid(77));
 
 fn hash(number: usize) -> String {
     format!("{number:012x}{:052x}", 0)

@@ -31,7 +31,10 @@ fn refusal(events: &[Event]) -> &StartRefusal {
 }
 
 fn timeline(house: &House, key: JobKey) -> Vec<String> {
-    let jobs = view::job_detail(&house.state, key, &view::Waits::new()).unwrap().jobs;
+    let jobs =
+        view::job_detail(&house.state, &query::viewer::Viewer::ALL, key, &view::Waits::new())
+            .unwrap()
+            .jobs;
     jobs[0].timeline.iter().map(|line| line.text.clone()).collect()
 }
 

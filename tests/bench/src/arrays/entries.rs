@@ -67,7 +67,7 @@ pub fn measure(tasks: u32, figures: &mut Figures) -> anyhow::Result<()> {
 }
 
 const fn operator() -> Actor {
-    Actor { uid: Uid(0), operator: true }
+    Actor::operator(Uid(0))
 }
 
 fn update(target: Target) -> Command {

@@ -140,7 +140,7 @@ impl World {
             return;
         };
         let state = &process.replica().machine().state;
-        let actor = Actor { uid: Uid(0), operator: true };
+        let actor = Actor::operator(Uid(0));
         let mut commands = Vec::new();
         for key in state.live() {
             let Some((_, element)) = state.element(key) else { continue };

@@ -103,7 +103,7 @@ impl World {
         let living = state.services().filter(|service| !service.is_stopping);
         let stops: Vec<Command> = living
             .map(|service| Command::ActOnService {
-                actor: Actor { uid: Uid(0), operator: true },
+                actor: Actor::operator(Uid(0)),
                 name: service.name.clone(),
                 action: ServiceAction::Stop,
             })

@@ -12,7 +12,7 @@ use state::invitation::Admits;
 use state::{Actor, Command, State};
 use std::collections::BTreeSet;
 
-const OPERATOR: Actor = Actor { uid: Uid(0), operator: true };
+const OPERATOR: Actor = Actor::operator(Uid(0));
 /// How long a node that joins is without kantd, in milliseconds.
 const JOIN_MS: u64 = 500;
 

@@ -87,7 +87,7 @@ impl World {
 
     fn body(&self, work: usize) -> Option<Body> {
         let uid = Uid(1000 + u32::try_from(work % 3).unwrap_or(0));
-        let actor = Actor { uid, operator: true };
+        let actor = Actor::operator(uid);
         let target = |of: usize| {
             let job = self.user_judge.job_of(of)?;
             Some(Target { key: JobKey::single(job) })

@@ -4,7 +4,7 @@
 
 use super::{fr, gar, gfr, is_broken, useless_to};
 use crate::model::cluster::ClusterIndex;
-use crate::model::cluster::class::Class;
+use crate::model::cluster::class::{Class, bits};
 use crate::model::cluster::group::{Group, Sums};
 use crate::model::cluster::node::Node;
 use crate::model::node_snapshot::Unusable;
@@ -79,8 +79,8 @@ impl ClusterMeasure {
 
     fn add_node(&mut self, node: &Node) {
         let free = &node.free;
-        let all = GpuMilli::WHOLE.times(u32::try_from(free.milli.len()).unwrap_or(u32::MAX));
-        let used = all - GpuMilli(free.milli_sum);
+        let all = GpuMilli(free.milli_all());
+        let used = all - GpuMilli(free.milli_sum());
         self.nodes += Nodes(1);
         self.gpus += Gpus(all.0 / 1000);
         self.used += used;
@@ -88,14 +88,13 @@ impl ClusterMeasure {
         self.nodes_broken.0 += u32::from(is_broken(used, all));
         if node.is_usable() {
             self.nodes_free.0 += u32::from(free.is_idle());
-            self.free += GpuMilli(free.milli_sum);
+            self.free += GpuMilli(free.milli_sum());
             self.useless_to_8 +=
-                useless_to(EIGHT, GpuMilli(free.milli_sum), free.whole_count(&node.class));
+                useless_to(EIGHT, GpuMilli(free.milli_sum()), free.whole_count(&node.class));
         }
         for (kind, mask) in node.class.kinds() {
-            let of_kind = |(at, _): &(usize, &u16)| mask >> *at & 1 == 1;
-            let gpus = free.milli.iter().enumerate().filter(of_kind);
-            let used = gpus.map(|(_, free)| GpuMilli(1000) - GpuMilli(u32::from(*free))).sum();
+            let used = |at: usize| GpuMilli::WHOLE - GpuMilli(u32::from(free.milli_of(at)));
+            let used = bits(*mask).map(used).sum();
             self.add_kind(kind, Gpus(mask.count_ones()), used);
         }
     }
@@ -180,13 +179,13 @@ fn add_group(sum: &mut ClusterMeasure, cluster: &ClusterIndex, group: &Group, su
 
 /// Whether the node has GPUs and is not down.
 fn counts(node: &Node) -> bool {
-    !node.free.milli.is_empty() && node.unusable != Some(Unusable::Down)
+    node.free.milli_all() > 0 && node.unusable != Some(Unusable::Down)
 }
 
 /// Usable nodes with GPUs.
 fn open_nodes(cluster: &ClusterIndex) -> impl Iterator<Item = &Node> {
     let nodes = cluster.nodes().map(|(_, node)| node);
-    nodes.filter(|node| node.is_usable() && !node.free.milli.is_empty())
+    nodes.filter(|node| node.is_usable() && node.free.milli_all() > 0)
 }
 
 /// `FR_g` of the free GPUs on usable nodes, for jobs of `gpus` GPUs on one node. The cost grows
@@ -196,12 +195,15 @@ pub fn fr_of(snapshot: &Snapshot, gpus: Gpus) -> f64 {
     let cluster = laid_out(snapshot);
     let (mut useless, mut all) = (GpuMilli::ZERO, GpuMilli::ZERO);
     for node in open_nodes(&cluster) {
-        let free = GpuMilli(node.free.milli_sum);
+        let free = GpuMilli(node.free.milli_sum());
         useless += useless_to(gpus, free, node.free.whole_count(&node.class));
         all += free;
     }
     fr(useless, all)
 }
+
+/// What fragmentation depends on: the class, free CPUs, memory and GPUs of a node.
+type FreeOf<'a> = (*const Class, Cpus, Bytes, u128, &'a [(u8, u16)]);
 
 /// FGD's ratio: the fraction of the free GPUs on usable nodes that the typical job, drawn by its
 /// weight, cannot use. `None`: no typical jobs are known. The cost grows with the number of
@@ -212,13 +214,14 @@ pub fn fgd(snapshot: &Snapshot, typical: &[Typical]) -> Option<f64> {
         return None;
     }
     let cluster = laid_out(snapshot);
-    let mut known: BTreeMap<(*const Class, Cpus, Bytes, &[u16]), f64> = BTreeMap::new();
+    let mut known: BTreeMap<FreeOf<'_>, f64> = BTreeMap::new();
     let (mut lost, mut all) = (0.0, 0.0);
-    for node in open_nodes(&cluster).filter(|node| node.free.milli_sum > 0) {
+    for node in open_nodes(&cluster).filter(|node| node.free.milli_sum() > 0) {
         let free = &node.free;
-        let like = (Arc::as_ptr(&node.class), free.core_cpus, free.memory, &free.milli[..]);
+        let like =
+            (Arc::as_ptr(&node.class), free.core_cpus, free.memory, free.gpus, free.shared());
         lost += *known.entry(like).or_insert_with(|| fragmentation(node, typical));
-        all += f64::from(free.milli_sum);
+        all += f64::from(free.milli_sum());
     }
     Some(super::ratio(lost, all).unwrap_or(0.0))
 }

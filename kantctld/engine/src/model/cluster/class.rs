@@ -80,6 +80,11 @@ impl Class {
         self.gpus.binary_search(&index).ok()
     }
 
+    /// The positions of these GPUs.
+    pub fn mask(&self, gpus: &[GpuIndex]) -> u128 {
+        gpus.iter().filter_map(|index| self.position(*index)).fold(0, |mask, at| mask | 1 << at)
+    }
+
     /// The GPU at a position.
     pub fn gpu(&self, at: usize) -> Option<GpuIndex> {
         self.gpus.get(at).copied()
@@ -134,6 +139,13 @@ impl Class {
     pub fn kind_at(&self, at: usize) -> Option<&GpuKind> {
         self.kinds.iter().find(|(_, mask)| mask >> at & 1 == 1).map(|(kind, _)| kind)
     }
+}
+
+/// The positions in a mask, ascending.
+pub(crate) fn bits(mask: u128) -> impl Iterator<Item = usize> {
+    let without_lowest = |left: &u128| Some(left & left.wrapping_sub(1));
+    let left = std::iter::successors(Some(mask), without_lowest).take_while(|left| *left != 0);
+    left.map(|left| left.trailing_zeros() as usize)
 }
 
 fn gpus_are_equal(inventory: &Inventory, gpus: &[GpuIndex]) -> bool {

@@ -1,11 +1,14 @@
 //! What is free on one node, down to single CPUs and GPUs.
 
-use crate::model::cluster::class::Class;
+use crate::model::cluster::class::{Class, bits};
 use crate::model::cluster::tally::Takes;
 use common::cpuset::CpuSet;
 use common::id::GpuIndex;
 use common::resource::{Request, Resources, Share};
 use common::unit::{Bytes, Cpus, GpuMilli, Gpus};
+
+/// All thousandths of a GPU.
+pub(crate) const WHOLE: u16 = 1000;
 
 /// What is free on one node.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,12 +17,12 @@ pub(crate) struct Free {
     /// The number of CPUs on wholly free cores, which can be given. Derived from `cpus`.
     pub core_cpus: Cpus,
     pub memory: Bytes,
-    /// Free thousandths of each GPU, by position in the class.
-    pub milli: Vec<u16>,
-    /// The positions of wholly free GPUs. Derived from `milli`.
+    /// The number of GPUs, free or not.
+    gpu_count: u32,
+    /// The positions of wholly free GPUs in the class.
     pub gpus: u128,
-    /// The sum of `milli`.
-    pub milli_sum: u32,
+    /// Free thousandths of partly used GPUs, by ascending position. Most nodes have none.
+    shared: Vec<(u8, u16)>,
     /// The number of jobs that hold something here.
     pub holders: u32,
     /// Whether a job holds the whole node.
@@ -34,9 +37,9 @@ impl Free {
             cpus: class.inventory.cpus.clone(),
             core_cpus: class.core_cpus,
             memory: class.inventory.memory,
-            milli: vec![1000; count as usize],
+            gpu_count: count,
             gpus: if count >= 128 { u128::MAX } else { (1 << count) - 1 },
-            milli_sum: count * 1000,
+            shared: Vec::new(),
             holders: 0,
             closed: false,
         }
@@ -44,6 +47,42 @@ impl Free {
 
     pub const fn is_idle(&self) -> bool {
         self.holders == 0
+    }
+
+    /// Thousandths of all GPUs, free or not.
+    pub const fn milli_all(&self) -> u32 {
+        WHOLE as u32 * self.gpu_count
+    }
+
+    /// Free thousandths of all GPUs.
+    pub fn milli_sum(&self) -> u32 {
+        let shared: u32 = self.shared.iter().map(|(_, milli)| u32::from(*milli)).sum();
+        u32::from(WHOLE) * self.gpus.count_ones() + shared
+    }
+
+    /// The most free thousandths of one GPU.
+    pub fn milli_max(&self) -> u16 {
+        let shared = self.shared.iter().map(|(_, milli)| *milli).max().unwrap_or(0);
+        if self.gpus == 0 { shared } else { WHOLE }
+    }
+
+    /// Free thousandths of each GPU, by position.
+    pub fn milli(&self) -> impl Iterator<Item = u16> + '_ {
+        (0..self.gpu_count as usize).map(|at| self.milli_of(at))
+    }
+
+    /// Free thousandths of the GPU at a position.
+    pub fn milli_of(&self, at: usize) -> u16 {
+        if self.gpus >> at & 1 == 1 {
+            return WHOLE;
+        }
+        let shared = self.shared.iter().find(|(other, _)| usize::from(*other) == at);
+        shared.map_or(0, |(_, milli)| *milli)
+    }
+
+    /// The partly used GPUs by ascending position, with their free thousandths.
+    pub fn shared(&self) -> &[(u8, u16)] {
+        &self.shared
     }
 
     /// Wholly free GPUs that are not MIG devices.
@@ -58,14 +97,16 @@ impl Free {
 
     /// The GPUs at these positions, ascending.
     pub fn indices(class: &Class, mask: u128) -> Vec<GpuIndex> {
-        (0..128).filter(|at| mask >> at & 1 == 1).filter_map(|at| class.gpu(at)).collect()
+        let mut indices = Vec::with_capacity(mask.count_ones() as usize);
+        indices.extend(bits(mask).filter_map(|at| class.gpu(at)));
+        indices
     }
 
     /// The tightest GPUs with room for a share each, by position. Fewer than asked for if there are
     /// not enough.
     pub fn tightest(&self, class: &Class, request: &Request, takes: Takes) -> Vec<usize> {
         let mut all: Vec<usize> = self.with_room(class, request, takes.milli).collect();
-        all.sort_by_key(|at| self.milli[*at]);
+        all.sort_by_key(|at| self.milli_of(*at));
         first(all, takes.shared)
     }
 
@@ -77,7 +118,7 @@ impl Free {
     /// The emptiest GPUs with room for a share each.
     pub fn emptiest(&self, class: &Class, request: &Request, takes: Takes) -> Vec<usize> {
         let mut all: Vec<usize> = self.with_room(class, request, takes.milli).collect();
-        all.sort_by_key(|at| std::cmp::Reverse(self.milli[*at]));
+        all.sort_by_key(|at| std::cmp::Reverse(self.milli_of(*at)));
         first(all, takes.shared)
     }
 
@@ -89,8 +130,8 @@ impl Free {
         share: GpuMilli,
     ) -> impl Iterator<Item = usize> + use<'a> {
         let accepted = class.accepted(request);
-        (0..self.milli.len())
-            .filter(move |at| accepted >> at & 1 == 1 && u32::from(self.milli[*at]) >= share.0)
+        (0..self.gpu_count as usize)
+            .filter(move |at| accepted >> at & 1 == 1 && u32::from(self.milli_of(*at)) >= share.0)
     }
 
     /// The CPUs on wholly free cores, the memory, and the wholly free GPUs.
@@ -117,20 +158,19 @@ impl Free {
         self.cpus.remove_all(&share.cpus);
         self.core_cpus = core_cpus(class, &self.cpus);
         self.memory -= share.memory;
-        self.change_gpus(class, share, |free, each| free.saturating_sub(each));
+        self.keep_gpus(class.mask(&share.gpus), share.gpu_milli.unwrap_or(GpuMilli::WHOLE));
         self.holders += 1;
         self.closed |= whole_node;
     }
 
     /// Takes these GPUs, by position: a part of each, or (zero) all of it.
     pub fn keep_gpus(&mut self, gpus: u128, part: GpuMilli) {
-        let each = if part == GpuMilli::ZERO { 1000 } else { part.0.try_into().unwrap_or(1000) };
-        for at in (0..self.milli.len()).filter(|at| gpus >> at & 1 == 1) {
-            let after = self.milli[at].saturating_sub(each);
-            self.milli_sum -= u32::from(self.milli[at] - after);
-            self.milli[at] = after;
-            self.gpus &= !(1 << at);
+        if part == GpuMilli::ZERO || part >= GpuMilli::WHOLE {
+            self.gpus &= !gpus;
+            return self.shared.retain(|(at, _)| gpus >> at & 1 == 0);
         }
+        let each = u16::try_from(part.0).unwrap_or(WHOLE);
+        bits(gpus).for_each(|at| self.set_milli(at, self.milli_of(at).saturating_sub(each)));
     }
 
     /// Gives a share back. What the node no longer has is not counted.
@@ -138,25 +178,23 @@ impl Free {
         self.cpus = self.cpus.union(&share.cpus).intersection(&class.inventory.cpus);
         self.core_cpus = core_cpus(class, &self.cpus);
         self.memory = class.inventory.memory.min(self.memory + share.memory);
-        self.change_gpus(class, share, |free, each| free.saturating_add(each).min(1000));
+        let each = share.gpu_milli.map_or(WHOLE, |part| u16::try_from(part.0).unwrap_or(WHOLE));
+        for at in bits(class.mask(&share.gpus)) {
+            self.set_milli(at, self.milli_of(at).saturating_add(each).min(WHOLE));
+        }
         self.holders = self.holders.saturating_sub(1);
         // A job that holds the whole node is the only one on it.
         self.closed = false;
     }
 
-    fn change_gpus(&mut self, class: &Class, share: &Share, change: impl Fn(u16, u16) -> u16) {
-        let each = share.gpu_milli.unwrap_or(GpuMilli::WHOLE).0;
-        let each = u16::try_from(each).unwrap_or(1000);
-        for at in share.gpus.iter().filter_map(|index| class.position(*index)) {
-            let before = self.milli[at];
-            let after = change(before, each);
-            self.milli[at] = after;
-            self.milli_sum = self.milli_sum + u32::from(after) - u32::from(before);
-            if after == 1000 {
-                self.gpus |= 1 << at;
-            } else {
-                self.gpus &= !(1 << at);
-            }
+    fn set_milli(&mut self, at: usize, milli: u16) {
+        self.gpus &= !(1 << at);
+        self.shared.retain(|(other, _)| usize::from(*other) != at);
+        if milli == WHOLE {
+            self.gpus |= 1 << at;
+        } else if let (1.., Ok(at)) = (milli, u8::try_from(at)) {
+            let place = self.shared.partition_point(|(other, _)| *other < at);
+            self.shared.insert(place, (at, milli));
         }
     }
 }

@@ -64,13 +64,13 @@ impl Sums {
     pub fn of<'a>(nodes: impl Iterator<Item = Counted<'a>>) -> Self {
         let mut sums = Self::default();
         for Counted { usable, free } in nodes {
-            let all = 1000 * u32::try_from(free.milli.len()).unwrap_or(0);
+            let all = free.milli_all();
             if !usable {
                 continue;
             }
             sums.usable += 1;
             sums.milli += all;
-            sums.milli_used += all - free.milli_sum;
+            sums.milli_used += all - free.milli_sum();
             if free.closed {
                 continue;
             }
@@ -82,8 +82,7 @@ impl Sums {
                 sums.broken |= 1 << gpus;
             }
             if sums.milli_max < 1000 {
-                let most = free.milli.iter().copied().max().unwrap_or(0);
-                sums.milli_max = sums.milli_max.max(most);
+                sums.milli_max = sums.milli_max.max(free.milli_max());
             }
             sums.cpus_max = sums.cpus_max.max(free.core_cpus);
             sums.memory_max = sums.memory_max.max(free.memory);

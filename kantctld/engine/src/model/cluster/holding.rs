@@ -1,9 +1,9 @@
 //! What running jobs hold of the nodes, and the sums that follow from it.
 
-use crate::model::cluster::ClusterIndex;
 use crate::model::cluster::bundle::Bundle;
 use crate::model::cluster::group::{Group, GroupIndex, Sums};
-use crate::model::cluster::node::{Holder, Node};
+use crate::model::cluster::node::{HoldingJob, Node};
+use crate::model::cluster::{ClusterIndex, NodeIndex};
 use crate::model::job::RunningJob;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,24 +11,32 @@ use std::sync::Arc;
 impl ClusterIndex {
     /// Notes that a job holds its allocation. Unknown nodes are left out.
     pub fn hold(&mut self, job: &Arc<RunningJob>) {
-        let shares = job.allocation.shared();
-        self.change_nodes(job, |node, rank| node.add(Arc::new(Holder::new(job, shares, rank))));
+        let holding = HoldingJob::new(job, job.allocation.shared().clone());
+        self.change_nodes(job, holding.holders(), Node::add);
     }
 
-    /// Frees a job's allocation.
-    pub fn release(&mut self, job: &RunningJob) {
-        self.change_nodes(job, |node, _| node.remove(job.key));
+    /// Frees a job's allocation. Returns its nodes.
+    pub fn release(&mut self, job: &RunningJob) -> Vec<NodeIndex> {
+        self.change_nodes(job, std::iter::repeat(job.key), Node::remove)
     }
 
-    /// Changes the nodes of a job. The sums of each group are updated once, not for each node.
-    fn change_nodes(&mut self, job: &RunningJob, change: impl Fn(&mut Node, usize)) {
+    /// Changes the nodes of a job, each with the value of its rank, and returns them. The sums of
+    /// each group are updated once, not for each node.
+    fn change_nodes<V>(
+        &mut self,
+        job: &RunningJob,
+        values: impl Iterator<Item = V>,
+        change: impl Fn(&mut Node, V),
+    ) -> Vec<NodeIndex> {
+        let mut changed = Vec::with_capacity(job.allocation.shares().len());
         let mut groups = BTreeSet::new();
         self.last_version += 1;
-        for (rank, share) in job.allocation.shares().iter().enumerate() {
+        for (share, value) in job.allocation.shares().iter().zip(values) {
             if let Some(at) = self.find(&share.node) {
+                changed.push(at);
                 let node = &mut self.nodes[at.at()];
                 let before = node.first_end();
-                change(node, rank);
+                change(node, value);
                 let after = node.first_end();
                 self.versions[at.at()] = self.last_version;
                 groups.insert(node.group);
@@ -37,10 +45,11 @@ impl ClusterIndex {
                     self.by_end.insert((after, at));
                 }
             } else if let Some(node) = self.arrivals.get_mut(&share.node) {
-                change(node, rank);
+                change(node, value);
             }
         }
         self.count(groups);
+        changed
     }
 
     /// Updates the sums of these groups.

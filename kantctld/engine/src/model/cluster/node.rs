@@ -15,39 +15,63 @@ use std::sync::Arc;
 /// The end of a job without a time limit: after everything else.
 pub(crate) const NEVER: Time = Time(u64::MAX);
 
-/// One job on one node.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Holder {
+/// A job that holds nodes.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct HoldingJob {
     pub key: JobKey,
     /// Its latest end by its time limit; [`NEVER`] without one.
     pub until: Time,
-    /// The shares of the whole job, and which of them is on the node.
+    /// What it holds on each of them.
     pub shares: Arc<[Share]>,
-    pub rank: usize,
-    /// The number of CPUs in its share.
-    pub cpus: Cpus,
     pub whole_node: bool,
     /// The group of its `per_node_max`.
     pub group: Option<Arc<str>>,
 }
 
-impl Holder {
-    /// What a running job holds with this one of these shares.
-    pub fn new(job: &RunningJob, shares: &Arc<[Share]>, rank: usize) -> Self {
+/// One job on one node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Holder {
+    job: Arc<HoldingJob>,
+    /// Which of its shares is on the node.
+    rank: u32,
+    /// The number of CPUs in that share.
+    pub cpus: Cpus,
+}
+
+impl HoldingJob {
+    /// A running job with these shares.
+    pub fn new(job: &RunningJob, shares: Arc<[Share]>) -> Self {
         Self {
             key: job.key,
             until: job.ends_by.unwrap_or(NEVER),
-            cpus: Cpus(shares[rank].cpus.len()),
-            shares: shares.clone(),
-            rank,
+            shares,
             whole_node: job.whole_nodes,
             group: job.group.clone(),
         }
     }
 
+    /// The job on each of its nodes, in rank order.
+    pub fn holders(self) -> impl Iterator<Item = Holder> {
+        let job = Arc::new(self);
+        (0..job.shares.len()).map(move |rank| {
+            let cpus = Cpus(job.shares[rank].cpus.len());
+            Holder { job: job.clone(), rank: u32::try_from(rank).unwrap_or(u32::MAX), cpus }
+        })
+    }
+}
+
+impl Holder {
     /// Its share of the node.
     pub fn share(&self) -> &Share {
-        &self.shares[self.rank]
+        &self.job.shares[self.rank as usize]
+    }
+}
+
+impl std::ops::Deref for Holder {
+    type Target = HoldingJob;
+
+    fn deref(&self) -> &HoldingJob {
+        &self.job
     }
 }
 
@@ -58,7 +82,7 @@ pub(crate) struct Node {
     pub unusable: Option<Unusable>,
     pub position: Position,
     pub group: GroupIndex,
-    pub holders: Vec<Arc<Holder>>,
+    pub holders: Vec<Holder>,
     pub free: Free,
 }
 
@@ -100,12 +124,12 @@ impl Node {
         self.count();
     }
 
-    pub fn add(&mut self, holder: Arc<Holder>) {
+    pub fn add(&mut self, holder: Holder) {
         if self.holders.iter().any(|other| other.key == holder.key) {
             self.remove(holder.key);
         }
         self.free.take(&self.class, holder.share(), holder.whole_node);
-        let order = |other: &Arc<Holder>| (other.until, other.key) < (holder.until, holder.key);
+        let order = |other: &Holder| (other.until, other.key) < (holder.until, holder.key);
         let at = self.holders.partition_point(order);
         self.holders.insert(at, holder);
     }

@@ -2,8 +2,8 @@
 //! whole cores of its own: it frees exactly what it held. `Free` tracks which CPUs and GPUs those
 //! are.
 
-use crate::model::cluster::class::Class;
-use crate::model::cluster::free::Free;
+use crate::model::cluster::class::{Class, bits};
+use crate::model::cluster::free::{Free, WHOLE};
 use crate::model::cluster::node::Holder;
 use common::resource::{Request, Resources};
 use common::unit::{Bytes, Cpus, GpuMilli, Gpus};
@@ -36,22 +36,14 @@ pub(crate) struct Tally {
     pub closed: bool,
 }
 
-/// All thousandths of a GPU.
-const WHOLE: u16 = 1000;
-
 impl Tally {
     /// What is free now.
     pub fn of(free: &Free) -> Self {
-        let mut shared = Vec::new();
-        if free.milli_sum > u32::from(WHOLE) * free.gpus.count_ones() {
-            let in_part = (0..).zip(&free.milli).filter(|(_, milli)| (1..WHOLE).contains(milli));
-            shared.extend(in_part.map(|(at, milli)| (at, *milli)));
-        }
         Self {
             cpus: free.core_cpus,
             memory: free.memory,
             gpus: free.gpus,
-            shared,
+            shared: free.shared().to_vec(),
             holders: free.holders,
             closed: free.closed,
         }
@@ -62,10 +54,12 @@ impl Tally {
         let share = holder.share();
         self.cpus += holder.cpus;
         self.memory += share.memory;
-        let each = share.gpu_milli.unwrap_or(GpuMilli::WHOLE).0;
-        for index in &share.gpus {
-            if let Some(position) = class.position(*index) {
-                self.give_back_gpu(position, each);
+        let gpus = class.mask(&share.gpus);
+        match share.gpu_milli {
+            Some(part) => bits(gpus).for_each(|at| self.give_back_part(at, part.0)),
+            None => {
+                self.gpus |= gpus;
+                self.shared.retain(|(at, _)| gpus >> at & 1 == 0);
             }
         }
         self.holders = self.holders.saturating_sub(1);
@@ -74,7 +68,7 @@ impl Tally {
         }
     }
 
-    fn give_back_gpu(&mut self, position: usize, each: u32) {
+    fn give_back_part(&mut self, position: usize, each: u32) {
         let Ok(at) = u8::try_from(position) else { return };
         if self.gpus >> position & 1 == 1 {
             return;

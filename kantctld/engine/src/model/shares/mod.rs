@@ -11,5 +11,5 @@ mod terms;
 pub mod tree;
 
 pub use amount::{Amount, Resource, UNLIMITED};
-pub(crate) use running_index::{Member, Place, RunningIndex, held, priority};
+pub(crate) use running_index::{Member, Place, Row, RunningIndex, held, priority};
 pub(crate) use terms::{Kinds, terms, tree as tree_of};

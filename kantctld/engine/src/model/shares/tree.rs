@@ -12,6 +12,7 @@
 use super::amount::{Amount, Resource};
 use super::divide::{Share, divide};
 use super::runtime::Protection;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -61,6 +62,8 @@ pub struct Tree {
     paths: Arc<Vec<Vec<QueueAt>>>,
     below: Arc<Vec<Vec<QueueAt>>>,
     tops: Arc<Vec<QueueAt>>,
+    /// All queues, each after those below it.
+    upwards: Arc<Vec<QueueAt>>,
     /// The first queue of each name.
     places: Arc<BTreeMap<String, QueueAt>>,
     /// Rank among its siblings by age and name.
@@ -81,6 +84,8 @@ impl Tree {
                 None => tops.push(QueueAt(at)),
             }
         }
+        let mut upwards: Vec<QueueAt> = (0..terms.len()).map(QueueAt).collect();
+        upwards.sort_by_key(|at| Reverse(paths[at.0].len()));
         let mut seniority = vec![0; terms.len()];
         for family in below.iter().chain([&tops]) {
             let mut family = family.clone();
@@ -96,6 +101,7 @@ impl Tree {
             paths: Arc::new(paths),
             below: Arc::new(below),
             tops: Arc::new(tops),
+            upwards: Arc::new(upwards),
             places: Arc::new(places),
             seniority: Arc::new(seniority),
         }
@@ -116,6 +122,12 @@ impl Tree {
     #[must_use]
     pub fn below(&self, at: Option<QueueAt>) -> &[QueueAt] {
         at.map_or(&self.tops, |at| &self.below[at.0])
+    }
+
+    /// All queues, each after those below it.
+    #[must_use]
+    pub fn upwards(&self) -> &[QueueAt] {
+        &self.upwards
     }
 
     /// Rank among its siblings by age and name.

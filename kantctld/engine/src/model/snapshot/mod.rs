@@ -17,8 +17,8 @@ pub(crate) use full::{Candidates, FREED_MAX, ReadyTimes};
 pub use growing::Growing;
 pub use planned_start::PlannedStart;
 
+use crate::model::cluster::ClusterIndex;
 use crate::model::cluster::freed::Freed;
-use crate::model::cluster::{ClusterIndex, NodeIndex};
 use crate::model::hold::Hold;
 use crate::model::job::{RunningJob, WaitingJob};
 use crate::model::judge_ledger::Ledger;
@@ -199,13 +199,9 @@ impl Snapshot {
         self.movable.remove(&key);
         self.growing.remove(&key);
         self.loosen();
-        let nodes = job.allocation.shares().iter();
-        let nodes: Vec<NodeIndex> =
-            nodes.filter_map(|share| self.cluster.find(&share.node)).collect();
-        for at in nodes {
+        for at in self.cluster.release(&job) {
             self.comes_free(at);
         }
-        self.cluster.release(&job);
         self.discount(&job);
         if key.index.is_some()
             && let Some(count) = self.array_running.get_mut(&key.job)

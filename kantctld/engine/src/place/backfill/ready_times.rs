@@ -45,10 +45,10 @@ pub(crate) fn earliest_with(
         }
     });
     let times: Vec<Time> = times.collect();
-    let mut sorted: Vec<Time> = times.iter().copied().filter(|time| *time < NEVER).collect();
+    let mut sorted = times.clone();
     let last = (size.need as usize).checked_sub(1).filter(|last| *last < sorted.len())?;
     let at = *sorted.select_nth_unstable(last).1;
-    if window.by.is_some_and(|by| at > by) {
+    if at == NEVER || window.by.is_some_and(|by| at > by) {
         return None;
     }
     let is_ready = |(node, time): (NodeIndex, &Time)| (*time <= at).then_some(node);

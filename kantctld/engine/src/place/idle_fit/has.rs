@@ -31,7 +31,7 @@ impl Has {
             return Self { gpus, gpu_part: None, cpus, memory };
         };
         let gpus = free.with_room(class, request, class.part(request)).count();
-        let most = free.with_room(class, request, GpuMilli(1)).map(|at| free.milli[at]).max();
+        let most = free.with_room(class, request, GpuMilli(1)).map(|at| free.milli_of(at)).max();
         let most = GpuMilli(u32::from(most.unwrap_or(0)));
         let gpu = class.smallest_accepted(request).unwrap_or_default();
         Self {

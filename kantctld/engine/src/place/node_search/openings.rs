@@ -12,7 +12,6 @@ use crate::place::node_search::timeline::{Runs, Timeline};
 use common::id::JobKey;
 use common::time::{Span, Time};
 use common::unit::{GpuMilli, Gpus};
-use std::sync::Arc;
 
 /// What a part takes of a node, and for how long.
 #[derive(Debug, Clone, Copy)]
@@ -155,13 +154,13 @@ pub(crate) fn gone_at(holder: &Holder, now: Time) -> Time {
 pub(crate) fn group_allows(search: &NodeSearch<'_>, at: NodeIndex, time: Time) -> bool {
     search.shape.demand.request.per_node_max.is_none() || {
         let holders = search.trial.holders(at);
-        let over = |holder: &Arc<Holder>| time > search.now && holder.until <= time;
+        let over = |holder: &Holder| time > search.now && holder.until <= time;
         group_has_room(search, &holders[holders.partition_point(over)..])
     }
 }
 
 /// The same, for the holders that are left then.
-pub(crate) fn group_has_room(search: &NodeSearch<'_>, left: &[Arc<Holder>]) -> bool {
+pub(crate) fn group_has_room(search: &NodeSearch<'_>, left: &[Holder]) -> bool {
     search.shape.demand.request.per_node_max.as_ref().is_none_or(|most| {
         let same = left.iter().filter(|holder| holder.group.as_deref() == Some(&most.group));
         (same.count() as u64) < u64::from(most.jobs)

@@ -16,7 +16,7 @@ use crate::place::node_search::NodeSearch;
 use crate::place::score::Key;
 
 pub(crate) fn key(search: &NodeSearch<'_>, at: NodeIndex) -> Key {
-    [search.trial.free(at).milli_sum.into(), 0, 0, 0, 0]
+    [search.trial.free(at).milli_sum().into(), 0, 0, 0, 0]
 }
 
 pub(crate) fn bound(search: &NodeSearch<'_>, group: GroupIndex, takes: Takes) -> Key {

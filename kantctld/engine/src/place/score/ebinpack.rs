@@ -25,7 +25,7 @@ pub(crate) fn key(scorer: &Scorer<'_>, at: NodeIndex, takes: Takes) -> Key {
     let opens = free.is_idle();
     let takes_milli =
         GpuMilli::WHOLE.times(takes.resources.gpus.0) + takes.milli.times(takes.shared.0);
-    let left = free.milli_sum.saturating_sub(takes_milli.0);
+    let left = free.milli_sum().saturating_sub(takes_milli.0);
     let cpus_left = free.core_cpus - takes.resources.cpus;
     [
         u64::from(opens),

@@ -14,13 +14,13 @@ use crate::place::score::{Key, Scorer};
 
 pub(crate) fn key(scorer: &Scorer<'_>, at: NodeIndex) -> Key {
     let free = scorer.search.trial.free(at);
-    let all = 1000 * u32::try_from(free.milli.len()).unwrap_or(0);
+    let all = free.milli_all();
     let leaf = scorer.leafs().of_group(scorer.search, scorer.search.cluster().node(at).group);
     // The fraction in use, in millionths, since leafs and nodes differ in size.
     let share = |used: u32, all: u32| u64::from(used) * 1_000_000 / u64::from(all.max(1));
     [
         leaf.map_or(0, |leaf| share(leaf.milli_used, leaf.milli)),
-        share(all - free.milli_sum, all),
+        share(all - free.milli_sum(), all),
         0,
         0,
         0,

@@ -24,13 +24,14 @@ pub(crate) const TRIED_MAX: usize = 16;
 
 /// Chooses `count` of the free GPUs (ascending); all of them if there are no more. The result is
 /// ascending, too.
-pub(crate) fn choose(class: &Class, free: &[GpuIndex], count: usize) -> Vec<GpuIndex> {
+pub(crate) fn choose(class: &Class, mut free: Vec<GpuIndex>, count: usize) -> Vec<GpuIndex> {
     // If all GPUs are equivalent, take the lowest numbers, which the search below would find, too.
     if count == 0 || free.len() <= count || class.gpus_are_equal {
-        return free[..count.min(free.len())].to_vec();
+        free.truncate(count);
+        return free;
     }
     let inventory = &class.inventory;
-    let links = Links::of(inventory, free);
+    let links = Links::of(inventory, &free);
     let chosen = match free.len() {
         0..=TRIED_MAX => links.best_of_all(count),
         _ => links.best_grown(count),

@@ -13,7 +13,7 @@ use crate::place::node_search::NodeSearch;
 use crate::place::score::Key;
 
 pub(crate) fn key(search: &NodeSearch<'_>, at: NodeIndex) -> Key {
-    [u64::from(u32::MAX - search.trial.free(at).milli_sum), 0, 0, 0, 0]
+    [u64::from(u32::MAX - search.trial.free(at).milli_sum()), 0, 0, 0, 0]
 }
 
 pub(crate) fn cpu_key(search: &NodeSearch<'_>, at: NodeIndex) -> Key {

@@ -31,10 +31,14 @@ pub(crate) struct Accounts<'a> {
     pub row_queues: Vec<Option<QueueAt>>,
     asks: BTreeMap<RoomIndex, Asks>,
     /// The classes of waiting jobs whose queue exists, by number.
-    pub(super) classes: Vec<WaitingClass<'a>>,
+    classes: Vec<WaitingClass<'a>>,
     /// The other classes.
     pub(super) gone: Vec<ClassId>,
 }
+
+/// The place of a class in [`Accounts`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ClassAt(pub usize);
 
 /// A class of waiting jobs.
 pub(super) struct WaitingClass<'a> {
@@ -100,10 +104,19 @@ impl<'a> Accounts<'a> {
         *self.asks.entry(state.shapes.room_of(shape)).or_insert_with(of)
     }
 
-    /// What the jobs of a class have in common. `None`: their queue is gone.
-    pub(super) fn facts_of(&self, class: ClassId) -> Option<ClassFacts> {
-        let at = self.classes.binary_search_by_key(&class, |one| one.id).ok()?;
-        Some(self.classes[at].facts)
+    /// The classes of waiting jobs whose queue exists.
+    pub(super) fn classes(&self) -> impl ExactSizeIterator<Item = (ClassAt, &WaitingClass<'a>)> {
+        self.classes.iter().enumerate().map(|(at, class)| (ClassAt(at), class))
+    }
+
+    /// Where a class is. `None`: its queue is gone.
+    pub(super) fn find_class(&self, class: ClassId) -> Option<ClassAt> {
+        self.classes.binary_search_by_key(&class, |one| one.id).ok().map(ClassAt)
+    }
+
+    /// What the jobs of a class have in common.
+    pub(super) fn facts(&self, at: ClassAt) -> &ClassFacts {
+        &self.classes[at.0].facts
     }
 
     /// Lists the classes of waiting jobs.

@@ -8,14 +8,13 @@
 
 use super::accounts::Accounts;
 use super::moves::may_move;
-use super::rank::Ranks;
 use super::wanted::Sought;
 use crate::model::cluster::NodeIndex;
 use crate::model::job::RunningJob;
 use crate::model::shares::held;
 use crate::model::shares::runtime::{Method, always_min, is_safe, reclaim_min};
 use crate::model::shares::tree::{QueueAt, Tree};
-use crate::model::shares::{Amount, Place};
+use crate::model::shares::{Amount, Place, Row};
 use crate::policy::sharing::order::Rank;
 use crate::policy::sharing::taking::{Claimant, may_lose};
 use crate::round::planner::RoundState;
@@ -47,11 +46,11 @@ pub(super) struct Claim {
     pub why: PreemptReason,
 }
 
-type Row<'a> = Box<dyn Iterator<Item = (&'a Place, Time)> + 'a>;
+type Yielding<'a> = Box<dyn Iterator<Item = (&'a Place, Time)> + 'a>;
 
 /// What is left of the candidates of one queue.
 struct Cursor<'a> {
-    row: Peekable<Row<'a>>,
+    row: Peekable<Yielding<'a>>,
     /// Jobs that have given up what they had beyond their minimum.
     back: BTreeSet<(Place, Time)>,
     /// The job that is giving up nodes, how many it keeps, and its minimum.
@@ -62,8 +61,15 @@ struct Cursor<'a> {
 
 pub(super) struct Candidates<'a> {
     claim: Claim,
+    /// The queues with candidates.
+    rows: BTreeMap<QueueAt, &'a Row>,
+    /// For each queue: how many queues have candidates, it and those below it.
+    rows_below: Vec<u32>,
+    /// What is left of those of which a candidate was taken.
     cursors: BTreeMap<QueueAt, Cursor<'a>>,
-    ranks: Ranks,
+    /// The children of a queue (`None`: of the top) that have candidates, with their ranks. Few
+    /// families are asked for, so a family is ranked when it is.
+    families: BTreeMap<Option<QueueAt>, Vec<(Rank, QueueAt)>>,
     /// What each queue has lost to the candidates so far.
     lost: BTreeMap<QueueAt, Amount>,
 }
@@ -72,41 +78,32 @@ impl<'a> Candidates<'a> {
     pub fn new(state: &RoundState<'a>, accounts: &Accounts<'a>, claim: Claim) -> Self {
         let tree = &accounts.tree;
         let own = claim.claimant.queue;
-        let mut cursors = BTreeMap::new();
-        let rows = state.snapshot.running_index.rows().values();
-        for (row, at) in rows.zip(&accounts.row_queues) {
-            let Some(at) = at.filter(|_| row.yielding_count() > 0) else { continue };
-            let may = match claim.why {
-                PreemptReason::Priority => at == own,
-                PreemptReason::Reclaim => at != own && may_lose(tree, &claim.claimant, at),
-                PreemptReason::Move => true,
-                PreemptReason::HeadTimeout => false,
-            };
-            if may {
-                let row: Row<'a> = Box::new(row.yielding());
-                let cursor = Cursor {
-                    row: row.peekable(),
-                    back: BTreeSet::new(),
-                    shrinks: None,
-                    least: protected_for(tree, own, at, claim.why),
-                };
-                cursors.insert(at, cursor);
-            }
+        let has_some = |at: QueueAt| match claim.why {
+            PreemptReason::Priority => at == own,
+            PreemptReason::Reclaim => at != own && may_lose(tree, &claim.claimant, at),
+            PreemptReason::Move => true,
+            PreemptReason::HeadTimeout => false,
+        };
+        let rows = state.snapshot.running_index.rows().values().zip(&accounts.row_queues);
+        let yielding = rows.filter(|(row, _)| row.yielding_count() > 0);
+        let rows = yielding.filter_map(|(row, at)| Some((at.filter(|at| has_some(*at))?, row)));
+        let rows: BTreeMap<QueueAt, &'a Row> = rows.collect();
+        let mut rows_below = vec![0; tree.terms.len()];
+        for at in rows.keys().flat_map(|queue| tree.path(*queue)) {
+            rows_below[at.0] += 1;
         }
-        let mut all = Self { claim, ranks: Ranks::none(tree), lost: BTreeMap::new(), cursors };
-        let queues: Vec<QueueAt> = all.cursors.keys().copied().collect();
-        queues.into_iter().for_each(|queue| all.has_changed(accounts, queue));
-        all
+        let (cursors, families, lost) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { claim, rows, rows_below, cursors, families, lost }
     }
 
     /// Whether there are none at all.
     pub fn is_empty(&self) -> bool {
-        self.cursors.is_empty()
+        self.rows.is_empty()
     }
 
     /// At most what all of them hold.
     pub fn at_most(&self, accounts: &Accounts<'a>) -> Amount {
-        let each = self.cursors.keys().map(|at| {
+        let each = self.rows.keys().map(|at| {
             let account = &accounts.tree.accounts[at.0];
             account.allocated.minus(&account.firm)
         });
@@ -122,13 +119,13 @@ impl<'a> Candidates<'a> {
         loop {
             let mut at = None;
             let queue = loop {
-                let (_, last) = self.ranks.below(at).last()?;
-                if self.cursors.contains_key(last) {
-                    break *last;
+                let last = self.last_below(accounts, at)?;
+                if self.rows.contains_key(&last) {
+                    break last;
                 }
-                at = Some(*last);
+                at = Some(last);
             };
-            let found = self.next_of(state, queue);
+            let found = self.next_of(state, accounts, queue);
             match &found {
                 Some((_, gives)) => {
                     for at in accounts.tree.path(queue) {
@@ -136,7 +133,10 @@ impl<'a> Candidates<'a> {
                         *sum = sum.plus(gives);
                     }
                 }
-                None => _ = self.cursors.remove(&queue),
+                None => {
+                    self.rows.remove(&queue);
+                    accounts.tree.path(queue).iter().for_each(|at| self.rows_below[at.0] -= 1);
+                }
             }
             self.has_changed(accounts, queue);
             if let Some((candidate, _)) = found {
@@ -149,10 +149,13 @@ impl<'a> Candidates<'a> {
     fn next_of(
         &mut self,
         state: &RoundState<'a>,
+        accounts: &Accounts<'a>,
         queue: QueueAt,
     ) -> Option<(Candidate<'a>, Amount)> {
         let is_move = self.claim.why == PreemptReason::Move;
-        let cursor = self.cursors.get_mut(&queue)?;
+        let (row, own) = (*self.rows.get(&queue)?, self.claim.claimant.queue);
+        let least = || protected_for(&accounts.tree, own, queue, self.claim.why);
+        let cursor = self.cursors.entry(queue).or_insert_with(|| Cursor::new(row, least()));
         loop {
             if let Some((place, started, keeps, least)) = cursor.shrinks.take()
                 && let Some(found) = one_less(state, queue, (place, keeps))
@@ -191,22 +194,42 @@ impl<'a> Candidates<'a> {
         }
     }
 
+    /// Of the children of a queue that have candidates, the one furthest above its share.
+    fn last_below(&mut self, accounts: &Accounts<'a>, at: Option<QueueAt>) -> Option<QueueAt> {
+        if !self.families.contains_key(&at) {
+            let family = accounts.tree.below(at).iter().copied();
+            let family = family.filter(|one| self.rows_below[one.0] > 0);
+            let family = family.map(|one| (self.rank(accounts, one), one)).collect();
+            self.families.insert(at, family);
+        }
+        self.families.get(&at)?.iter().max().map(|(_, last)| *last)
+    }
+
     /// Ranks a queue and its ancestors again.
     fn has_changed(&mut self, accounts: &Accounts<'a>, queue: QueueAt) {
-        let tree = &accounts.tree;
-        for at in tree.path(queue) {
-            let takes_part =
-                self.cursors.contains_key(at) || !self.ranks.below(Some(*at)).is_empty();
-            let lost = self.lost.get(at).copied().unwrap_or_default();
-            let held = tree.accounts[at.0].allocated.minus(&lost);
-            let none = Amount::default();
-            let rank = takes_part.then(|| Rank::of(tree, &accounts.total, *at, (&held, &none)));
-            self.ranks.set(tree, *at, rank);
+        for at in accounts.tree.path(queue) {
+            let rank = self.rank(accounts, *at);
+            let has_more = self.rows_below[at.0] > 0;
+            let above = accounts.tree.path(*at).get(1).copied();
+            let Some(family) = self.families.get_mut(&above) else { continue };
+            family.retain(|(_, one)| one != at);
+            family.extend(has_more.then_some((rank, *at)));
         }
+    }
+
+    fn rank(&self, accounts: &Accounts<'a>, at: QueueAt) -> Rank {
+        let lost = self.lost.get(&at).copied().unwrap_or_default();
+        let held = accounts.tree.accounts[at.0].allocated.minus(&lost);
+        Rank::of(&accounts.tree, &accounts.total, at, (&held, &Amount::default()))
     }
 }
 
-impl Cursor<'_> {
+impl<'a> Cursor<'a> {
+    fn new(row: &'a Row, least: Span) -> Self {
+        let row: Yielding<'a> = Box::new(row.yielding());
+        Self { row: row.peekable(), back: BTreeSet::new(), shrinks: None, least }
+    }
+
     fn next(&mut self) -> Option<(Place, Time)> {
         let back = self.back.last().copied();
         let row = self.row.peek().map(|(place, started)| (**place, *started));

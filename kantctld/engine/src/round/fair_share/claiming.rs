@@ -21,19 +21,19 @@ impl<'a> FairRound<'a> {
         is_in_line: impl Fn(&Turn<'a>) -> bool,
     ) -> BTreeSet<ClassId> {
         let may_claim = |one: &Lacking<'a>| {
-            Self::may_ask(one, why)
+            self.may_ask(one, why)
                 && (one.turn.job.together.is_some() || self.claim_of(&one.turn, why).is_some())
                 && is_in_line(&one.turn)
         };
-        let all = self.lacking.values().filter(|one| may_claim(one));
+        let all = self.lacking.iter().flatten().filter(|one| may_claim(one));
         all.map(|one| one.turn.class).collect()
     }
 
     /// Whether jobs of a class may ask others at all.
-    pub fn may_ask(one: &Lacking<'a>, why: PreemptReason) -> bool {
+    pub fn may_ask(&self, one: &Lacking<'a>, why: PreemptReason) -> bool {
         let may = match why {
-            PreemptReason::Reclaim => one.turn.facts.reclaims,
-            PreemptReason::Priority => one.turn.facts.preempts,
+            PreemptReason::Reclaim => self.accounts.facts(one.turn.at).reclaims,
+            PreemptReason::Priority => self.accounts.facts(one.turn.at).preempts,
             PreemptReason::Move => true,
             PreemptReason::HeadTimeout => false,
         };
@@ -48,7 +48,8 @@ impl<'a> FairRound<'a> {
 
     /// The claim of a job that waits alone.
     fn claim_of(&self, turn: &Turn<'a>, why: PreemptReason) -> Option<Claim> {
-        self.may_claim(turn.claimant(), turn.facts.priority, why)
+        let priority = self.accounts.facts(turn.at).priority;
+        self.may_claim(turn.claimant(&self.accounts), priority, why)
     }
 
     fn may_claim(&self, claimant: Claimant, priority: i64, why: PreemptReason) -> Option<Claim> {

@@ -37,7 +37,7 @@ impl<'a> Gang<'a> {
         if turn.job.together.is_some() {
             return Self::of(state, accounts, turn.job);
         }
-        let facts = turn.facts;
+        let facts = *accounts.facts(turn.at);
         Some(Self {
             parts: vec![(turn.job, facts.shape)],
             asks: facts.asks.least,

@@ -30,7 +30,7 @@ impl<'a> FairRound<'a> {
         }
         let mut firsts: BTreeMap<QueueAt, Lacking<'a>> = BTreeMap::new();
         let alone = |one: &&Lacking<'a>| one.turn.job.together.is_none();
-        for one in self.lacking.values().filter(alone).filter(|one| self.lacks_room(one)) {
+        for one in self.lacking.iter().flatten().filter(alone).filter(|one| self.lacks_room(one)) {
             let job = one.turn.job;
             let first = firsts.entry(one.turn.queue).or_insert(*one);
             if (one.turn.place, job.key) < (first.turn.place, first.turn.job.key) {
@@ -38,7 +38,7 @@ impl<'a> FairRound<'a> {
             }
         }
         for (queue, one) in firsts {
-            let asks = one.turn.facts.asks.least;
+            let asks = self.accounts.facts(one.turn.at).asks.least;
             // The queue is entitled to this capacity once its own jobs end.
             let is_within = asks.is_within(&self.accounts.tree.accounts[queue.0].fair);
             let may = is_within && !has_one.contains(&queue) && !others_are_due(queue);
@@ -56,9 +56,9 @@ impl<'a> FairRound<'a> {
     /// The queues with a job that waits for room within their fair share.
     pub fn queues_due(&mut self) -> BTreeSet<QueueAt> {
         let (alone, together): (Vec<&Lacking<'a>>, Vec<&Lacking<'a>>) =
-            self.lacking.values().partition(|one| one.turn.job.together.is_none());
+            self.lacking.iter().flatten().partition(|one| one.turn.job.together.is_none());
         let is_due = |one: &&Lacking<'a>| {
-            may_try(&self.accounts.tree, &one.turn.claimant()) && self.lacks_room(one)
+            may_try(&self.accounts.tree, &one.turn.claimant(&self.accounts)) && self.lacks_room(one)
         };
         let mut due: BTreeSet<QueueAt> =
             alone.into_iter().filter(is_due).map(|one| one.turn.queue).collect();

@@ -5,7 +5,7 @@
 //! Source: KAI Scheduler, job order by levels of the queue tree: a job's place is that of its queue
 //! among the queue's siblings, then that of the job in its queue.
 
-use super::accounts::{Accounts, ClassFacts, WaitingClass};
+use super::accounts::{Accounts, ClassAt, ClassFacts};
 use super::queue_jobs::{Place, QueueJobs, Standing};
 use super::rank::Ranks;
 use crate::model::job::WaitingJob;
@@ -28,7 +28,8 @@ pub(super) struct Turn<'a> {
     pub job: &'a Arc<WaitingJob>,
     pub queue: QueueAt,
     pub class: ClassId,
-    pub facts: ClassFacts,
+    /// The place of its class in [`Accounts`].
+    pub at: ClassAt,
     pub standing: Standing,
     /// Its place among the jobs of its queue; the smaller goes first.
     pub place: (Reverse<i64>, Time),
@@ -36,8 +37,8 @@ pub(super) struct Turn<'a> {
 
 impl Turn<'_> {
     /// What a job that waits alone claims.
-    pub fn claimant(&self) -> Claimant {
-        let ClassFacts { asks, is_preemptible, .. } = self.facts;
+    pub fn claimant(&self, accounts: &Accounts<'_>) -> Claimant {
+        let ClassFacts { asks, is_preemptible, .. } = *accounts.facts(self.at);
         Claimant { queue: self.queue, asks: asks.least, is_preemptible }
     }
 }
@@ -45,6 +46,7 @@ impl Turn<'_> {
 /// A job that stands for its class, and what its queue would ask for with it.
 struct First<'a> {
     turn: Turn<'a>,
+    room: RoomIndex,
     asks: Amount,
     /// Whether it could have a place even if its room is full.
     is_other: bool,
@@ -81,12 +83,12 @@ impl<'a> Line<'a> {
         state: &RoundState<'a>,
         accounts: &Accounts<'a>,
         turns: &'a BTreeMap<JobKey, i64>,
-        may: impl Fn(ClassId) -> bool,
+        may: impl Fn(ClassAt) -> bool,
     ) -> Self {
         let queues = accounts.tree.terms.len();
         let mut line = Self {
             ranks: Ranks::none(&accounts.tree),
-            firsts: Vec::with_capacity(accounts.classes.len()),
+            firsts: Vec::with_capacity(accounts.classes().len()),
             jobs: vec![QueueJobs::default(); queues],
             first_queue: 0,
             next: vec![None; queues],
@@ -98,8 +100,9 @@ impl<'a> Line<'a> {
             others: 0,
             is_unordered: false,
         };
-        for &WaitingClass { id, first, jobs, facts } in accounts.classes.iter() {
-            if !may(id) {
+        for (at, class) in accounts.classes() {
+            let (id, first, jobs) = (class.id, class.first, class.jobs);
+            if !may(at) {
                 continue;
             }
             if jobs > 1
@@ -107,32 +110,32 @@ impl<'a> Line<'a> {
             {
                 line.behind.insert(id, Box::new(class.jobs().skip(1)));
             }
-            let (queue, standing) = (facts.queue, Standing::Waits);
+            let (queue, standing) = (class.facts.queue, Standing::Waits);
             let place = (Reverse(0), Time(0));
-            line.put(Turn { job: first, queue, class: id, facts, standing, place });
+            line.put(accounts, Turn { job: first, queue, class: id, at, standing, place });
         }
-        // Each queue once, after those below it.
         let tree = &accounts.tree;
-        let mut ranked: Vec<(usize, QueueAt)> = Vec::new();
-        let mut is_ranked = vec![false; queues];
+        let mut is_in_line = vec![false; queues];
         for own in (0..queues).map(QueueAt).filter(|at| !line.jobs[at.0].is_empty()) {
-            let path = tree.path(own);
-            let new = path.iter().zip(1..).take_while(|(at, _)| !is_ranked[at.0]);
-            ranked.extend(new.map(|(at, above)| (path.len() - above, *at)));
-            path.iter().for_each(|at| is_ranked[at.0] = true);
+            for at in tree.path(own) {
+                if is_in_line[at.0] {
+                    break;
+                }
+                is_in_line[at.0] = true;
+            }
         }
-        ranked.sort_unstable();
-        ranked.into_iter().rev().for_each(|(_, queue)| line.rank(accounts, queue));
+        let ranked = tree.upwards().iter().filter(|at| is_in_line[at.0]);
+        ranked.for_each(|at| line.rank(accounts, *at));
         line
     }
 
-    fn put(&mut self, turn: Turn<'a>) {
-        let Turn { job, facts, .. } = turn;
-        let asks = facts.asks;
+    fn put(&mut self, accounts: &Accounts<'a>, turn: Turn<'a>) {
+        let job = turn.job;
+        let ClassFacts { asks, room, priority, .. } = *accounts.facts(turn.at);
         let asks = if turn.standing == Standing::Waits { asks.least } else { asks.each };
         let by_turn = self.turns.get(&job.key).map(|turn| turn.saturating_neg());
         let place = Place {
-            priority: Reverse(by_turn.unwrap_or(facts.priority)),
+            priority: Reverse(by_turn.unwrap_or(priority)),
             standing: turn.standing,
             since: job.since(),
             key: job.key,
@@ -144,19 +147,19 @@ impl<'a> Line<'a> {
         let is_other = turn.standing != Standing::Waits || job.together.is_some();
         if is_other {
             self.others += 1;
-        } else if !self.full.contains(&facts.room) {
-            *self.open.entry(facts.room).or_default() += 1;
+        } else if !self.full.contains(&room) {
+            *self.open.entry(room).or_default() += 1;
         }
         let queue = turn.queue.0;
         self.first_queue = self.first_queue.min(queue);
         self.jobs[queue].insert(place, self.firsts.len());
-        self.firsts.push(First { turn, asks, is_other });
+        self.firsts.push(First { turn, room, asks, is_other });
     }
 
     /// Counts a job that left the line.
     fn has_left(&mut self, at: usize) {
         let first = &self.firsts[at];
-        let room = first.turn.facts.room;
+        let room = first.room;
         if first.is_other {
             self.others -= 1;
         } else if let Some(count) = self.open.get_mut(&room) {
@@ -197,7 +200,7 @@ impl<'a> Line<'a> {
 
     /// Puts a job that has started in line for more tasks. `standing`: what it has by now.
     pub fn grows(&mut self, accounts: &Accounts<'a>, turn: Turn<'a>, standing: Standing) {
-        self.put(Turn { standing, ..turn });
+        self.put(accounts, Turn { standing, ..turn });
         self.has_changed(accounts, turn.queue);
     }
 
@@ -210,7 +213,7 @@ impl<'a> Line<'a> {
         if turn.standing == Standing::Waits
             && let Some(job) = self.behind.get_mut(&turn.class).and_then(Iterator::next)
         {
-            self.put(Turn { job, ..turn });
+            self.put(accounts, Turn { job, ..turn });
         }
         self.has_changed(accounts, turn.queue);
         Some(turn)
@@ -227,11 +230,11 @@ impl<'a> Line<'a> {
     fn next_queue(&self) -> Option<QueueAt> {
         let mut at = None;
         loop {
-            let (_, first) = self.ranks.below(at).first()?;
-            if self.first_of(*first).is_some() {
-                return Some(*first);
+            let first = self.ranks.first_below(at)?;
+            if self.first_of(first).is_some() {
+                return Some(first);
             }
-            at = Some(*first);
+            at = Some(first);
         }
     }
 
@@ -262,7 +265,7 @@ impl<'a> Line<'a> {
     fn rank(&mut self, accounts: &Accounts<'a>, at: QueueAt) {
         let tree = &accounts.tree;
         let own = self.first_of(at);
-        let below = || self.ranks.below(Some(at)).first().and_then(|(_, at)| self.next[at.0]);
+        let below = || self.ranks.first_below(Some(at)).and_then(|at| self.next[at.0]);
         let next = own.or_else(below);
         self.next[at.0] = next;
         let held = &tree.accounts[at.0].allocated;

@@ -9,10 +9,10 @@
 //! Example, two nodes of 8 GPUs. Queues a and b have a fair share of 8 each; jobs 1 and 2 of b run
 //! with 8 each, 2 is younger. Job 3 of a asks for 4: 2 is stopped, and its node is kept for 3.
 
+use super::accounts::ClassAt;
 use super::candidates::{Candidate, Candidates, Claim};
 use super::gang::Gang;
 use super::line::Line;
-use super::place::Lacking;
 use super::round::FairRound;
 use super::search::{Bounds, Found, Search};
 use super::wanted::Wanted;
@@ -21,7 +21,6 @@ use crate::model::shape_cache::RoomIndex;
 use crate::model::shares::Amount;
 use crate::model::shares::held;
 use crate::model::shares::tree::{QueueAt, Tree};
-use crate::model::wait_queue::ClassId;
 use crate::policy::sharing::bounds::{Excess, within_bounds};
 use crate::policy::sharing::order::Rank;
 use crate::policy::sharing::taking::{Claimant, may_take, may_try};
@@ -47,9 +46,10 @@ impl<'a> FairRound<'a> {
             return;
         }
         let turns = self.turns;
-        let asks = |one: &Lacking<'a>| Self::may_ask(one, why);
-        let lacking = &self.lacking;
-        let in_line = |class: ClassId| lacking.get(&class).is_some_and(asks);
+        let in_line = |class: ClassAt| {
+            let lacking = self.lacking[class.0].as_ref();
+            lacking.is_some_and(|one| self.may_ask(one, why))
+        };
         let mut line = Line::new(&self.state, &self.accounts, turns, in_line);
         let mut in_vain: BTreeSet<Equivalent> = BTreeSet::new();
         let due = if why == PreemptReason::Move { self.queues_due() } else { BTreeSet::new() };

@@ -129,8 +129,8 @@ impl<'a> FairRound<'a> {
             let may_grow = part.request.tasks_min.is_some() && gang.near.is_none();
             if may_grow && self.state.has_started(part.key) {
                 let Some(class) = self.state.snapshot.class_of(part.key) else { continue };
-                let Some(facts) = self.accounts.facts_of(class) else { continue };
-                let turn = Turn { job: part, facts, ..*turn };
+                let Some(at) = self.accounts.find_class(class) else { continue };
+                let turn = Turn { job: part, at, ..*turn };
                 line.grows(&self.accounts, turn, Standing::AtLeast);
             }
         }
@@ -181,7 +181,7 @@ impl<'a> FairRound<'a> {
     /// Notes a job that does not start, for all of its class that could not start either.
     fn lacks(&mut self, line: &mut Line<'a>, gang: &Gang<'a>, lacking: Lacking<'a>) {
         let Lacking { turn, shape, excess, .. } = lacking;
-        let lacking = self.lacking.entry(turn.class).or_insert(lacking);
+        let lacking = self.lacking[turn.at.0].get_or_insert(lacking);
         if turn.job.together.is_some() {
             // Without room, each component has its reason already.
             let reason = excess.and_then(|excess| self.accounts.exceeded(excess, &gang.asks));
@@ -197,7 +197,7 @@ impl<'a> FairRound<'a> {
             class.map(crate::model::wait_queue::Class::limit_min)
         };
         let ends = self.state.ends_by(limit.filter(|limit| *limit < crate::model::job::UNLIMITED));
-        if excess.is_some() || self.state.shapes.get(shape).cannot_fit(ends) {
+        if excess.is_some() || self.state.shapes.cannot_fit(shape, ends) {
             lacking.is_dropped = true;
             line.drop_class(&self.accounts, &turn);
         } else {
@@ -234,7 +234,8 @@ impl<'a> FairRound<'a> {
     /// Gives a job that has started one more task, if there is room and no bound is exceeded.
     fn place_more(&mut self, line: &mut Line<'a>, placing: &mut Placing, turn: &Turn<'a>) {
         let job = turn.job;
-        let ClassFacts { shape, asks, is_preemptible: may_yield, .. } = turn.facts;
+        let ClassFacts { shape, asks, is_preemptible: may_yield, .. } =
+            *self.accounts.facts(turn.at);
         let has = placing.more.get(&job.key).copied().unwrap_or(0);
         let least = job.request.tasks_min.unwrap_or(job.request.tasks);
         let tasks = Tasks(least.0.saturating_add(has + 1));

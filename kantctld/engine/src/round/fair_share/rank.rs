@@ -2,13 +2,11 @@
 
 use crate::model::shares::tree::{QueueAt, Tree};
 use crate::policy::sharing::order::Rank;
-use std::collections::BTreeSet;
-
 /// The queues that take part, sorted among their siblings at each level of the tree.
 #[derive(Debug)]
 pub(super) struct Ranks {
     /// For the top and then for each queue: its children that take part.
-    below: Vec<BTreeSet<(Rank, QueueAt)>>,
+    below: Vec<Vec<QueueAt>>,
     ranks: Vec<Option<Rank>>,
     /// How often a queue was ranked.
     #[cfg(test)]
@@ -20,16 +18,16 @@ impl Ranks {
     pub fn none(tree: &Tree) -> Self {
         let queues = tree.terms.len();
         Self {
-            below: vec![BTreeSet::new(); queues + 1],
+            below: vec![Vec::new(); queues + 1],
             ranks: vec![None; queues],
             #[cfg(test)]
             set: 0,
         }
     }
 
-    /// The sorted children of a queue; `None`: of the top.
-    pub fn below(&self, at: Option<QueueAt>) -> &BTreeSet<(Rank, QueueAt)> {
-        &self.below[at.map_or(0, |at| at.0 + 1)]
+    /// The first child of a queue; `None`: of the top.
+    pub fn first_below(&self, at: Option<QueueAt>) -> Option<QueueAt> {
+        self.below[at.map_or(0, |at| at.0 + 1)].first().copied()
     }
 
     /// Sets a queue's rank; with `None` it no longer takes part.
@@ -42,12 +40,22 @@ impl Ranks {
             return;
         }
         let above = tree.path(at).get(1).map_or(0, |above| above.0 + 1);
-        if let Some(known) = self.ranks[at.0].take() {
-            self.below[above].remove(&(known, at));
-        }
-        if let Some(rank) = rank {
-            self.below[above].insert((rank, at));
+        if self.ranks[at.0].is_some()
+            && let Ok(place) = self.place_of(above, at)
+        {
+            self.below[above].remove(place);
         }
         self.ranks[at.0] = rank;
+        if rank.is_some()
+            && let Err(place) = self.place_of(above, at)
+        {
+            self.below[above].insert(place, at);
+        }
+    }
+
+    /// The place of a queue in its family: where it is, or would be.
+    fn place_of(&self, family: usize, at: QueueAt) -> Result<usize, usize> {
+        let key = |one: &QueueAt| (self.ranks[one.0], *one);
+        self.below[family].binary_search_by_key(&key(&at), key)
     }
 }

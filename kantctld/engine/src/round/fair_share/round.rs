@@ -9,7 +9,6 @@ use super::place::Lacking;
 use crate::model::shares::Amount;
 use crate::model::shares::tree::QueueAt;
 use crate::model::snapshot::Snapshot;
-use crate::model::wait_queue::ClassId;
 use crate::round::planner::RoundState;
 use crate::round::round_result::Round;
 use common::id::JobKey;
@@ -25,8 +24,8 @@ const FADES_EVERY: Span = Span::from_minutes(10);
 pub(super) struct FairRound<'a> {
     pub state: RoundState<'a>,
     pub accounts: Accounts<'a>,
-    /// Classes of which a job did not start, with the first such job.
-    pub lacking: BTreeMap<ClassId, Lacking<'a>>,
+    /// For each class: its first job that did not start.
+    pub lacking: Vec<Option<Lacking<'a>>>,
     /// What jobs that started in this round hold beyond their minimum, and what jobs get that wait
     /// for others to leave or to move, by queue. No running job is stopped because its queue has
     /// that.
@@ -75,7 +74,8 @@ pub fn round_of(snapshot: &Snapshot, now: Time, passes: Passes) -> Round {
     }
     state.honour_planned_starts();
     let accounts = Accounts::of(&mut state);
-    let (lacking, extra) = (BTreeMap::new(), BTreeMap::new());
+    let lacking = vec![None; accounts.classes().len()];
+    let extra = BTreeMap::new();
     let moves_left = snapshot.moves_left(now);
     let turns = &turns;
     let mut fair = FairRound { state, accounts, lacking, extra, moves_left, turns, passes };
@@ -106,11 +106,12 @@ impl FairRound<'_> {
 
     /// The reason of each class of which no job was tried after the first.
     fn give_reasons(&mut self) {
-        for (class, lacking) in std::mem::take(&mut self.lacking) {
+        for lacking in std::mem::take(&mut self.lacking).into_iter().flatten() {
             if !lacking.is_dropped {
                 continue;
             }
-            let most = &lacking.turn.facts.asks.most;
+            let class = lacking.turn.class;
+            let most = &self.accounts.facts(lacking.turn.at).asks.most;
             let excess = lacking.excess.and_then(|excess| self.accounts.exceeded(excess, most));
             let Some(of) = self.state.snapshot.wait_queue.class(class) else { continue };
             let never = if excess.is_none() { self.state.never_fits(lacking.shape) } else { None };
@@ -135,9 +136,9 @@ impl FairRound<'_> {
     /// When the next round is due even if nothing happens.
     fn look_again(&mut self) {
         let (tree, now) = (&self.accounts.tree, self.state.now);
-        let rows = self.state.snapshot.running_index.rows().iter();
-        let ends = rows.flat_map(|(queue, row)| {
-            let path = tree.find(queue.as_str()).map_or(&[][..], |at| tree.path(at));
+        let rows = self.state.snapshot.running_index.rows().values();
+        let ends = rows.zip(&self.accounts.row_queues).flat_map(|(row, at)| {
+            let path = at.map_or(&[][..], |at| tree.path(at));
             let least = path.iter().flat_map(|at| tree.terms[at.0].protection.all());
             least.filter_map(|least| row.next_to_run_for(least, now))
         });

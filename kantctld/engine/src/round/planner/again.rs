@@ -114,7 +114,7 @@ impl<'a> RoundState<'a> {
     ) -> Next {
         let (key, reason) = (considered.job.key, known.reason.clone());
         if let Some(from) = known.no_fit_from {
-            self.shapes.get_mut(no.shape).did_not_fit(from);
+            self.shapes.did_not_fit(no.shape, from);
         }
         if !known.lacks_room {
             self.waits.tell(key, reason);

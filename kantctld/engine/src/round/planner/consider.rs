@@ -89,7 +89,7 @@ impl<'a> RoundState<'a> {
         let ends = self.ends_by(job.time_limit);
         // Others of its shape did not fit because of what is kept for this job, but the job itself
         // may.
-        if !has_planned_start && self.shapes.get(shape).cannot_fit(ends) {
+        if !has_planned_start && self.shapes.cannot_fit(shape, ends) {
             return self.without_room(considered, queue, no, None);
         }
         if !is_due && !self.was_first(job.key) {
@@ -140,9 +140,9 @@ impl<'a> RoundState<'a> {
 
     /// Notes that no job of its shape that ends then or later fits.
     fn no_room_from(&mut self, no: NoRoom<'a>, from: Time) {
-        let shape = self.shapes.get_mut(no.shape);
-        shape.did_not_fit(from);
-        self.searches.without_success(no.job.key, shape.no_fit_from(), true);
+        self.shapes.did_not_fit(no.shape, from);
+        let no_fit_from = self.shapes.no_fit_from(no.shape);
+        self.searches.without_success(no.job.key, no_fit_from, true);
     }
 
     /// The last time before `ends` at which what is kept changes.
@@ -270,14 +270,14 @@ impl<'a> RoundState<'a> {
             let shortest = kind.map_or(UNLIMITED, crate::model::wait_queue::Kind::limit_min);
             let ends = self.ends_by(Some(shortest).filter(|limit| *limit < UNLIMITED));
             let all_done = queue.behind != Behind::Backfill || self.queue_is_done(&queue.name);
-            if all_done && self.shapes.get(job.shape).cannot_fit(ends) {
+            if all_done && self.shapes.cannot_fit(job.shape, ends) {
                 self.waits.note_kind(considered.kind, job.shape, kept_for);
                 // Age may come before priority there, so jobs behind this one may still preempt
                 // others.
                 let may_ask = queue.preemption.by_priority && queue.order == Order::Multifactor;
                 return if may_ask { Next::ClassIsDone } else { Next::KindIsDone };
             }
-            if all_done && let Some(limit) = self.shapes.get(job.shape).fits_below(self.now) {
+            if all_done && let Some(limit) = self.shapes.fits_below(job.shape, self.now) {
                 self.waits.note_kind(considered.kind, job.shape, kept_for);
                 return Next::Shorter(limit);
             }

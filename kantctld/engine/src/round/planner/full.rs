@@ -158,7 +158,7 @@ impl RoundState<'_> {
             let (needs, least) = (known.needs, known.least);
             let may_hold = |at: &NodeIndex| {
                 let free = self.trial.free(*at);
-                least.resources.fits_in(&free.resources()) && free.milli_sum >= least.milli.0
+                least.resources.fits_in(&free.resources()) && free.milli_sum() >= least.milli.0
             };
             let all = known.nodes.iter().chain(freed).copied();
             let mut nodes: Vec<NodeIndex> = all.filter(may_hold).collect();

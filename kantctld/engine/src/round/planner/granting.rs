@@ -66,18 +66,18 @@ impl<'a> RoundState<'a> {
         most: Option<Tasks>,
     ) -> Result<(), Option<WaitReason>> {
         let ends = self.ends_by(job.time_limit);
-        if self.shapes.get(shape).cannot_fit(ends) {
+        if self.shapes.cannot_fit(shape, ends) {
             return Err(None);
         }
         let room = self.shapes.room_of(shape);
         if self.full.contains(&room) {
-            self.shapes.get_mut(shape).did_not_fit(ends);
+            self.shapes.did_not_fit(shape, ends);
             return Err(None);
         }
         match self.try_start_with(job, shape, &[], most) {
             Ok(()) => Ok(()),
             Err(Obstacle::NoRoom) => {
-                self.shapes.get_mut(shape).did_not_fit(ends);
+                self.shapes.did_not_fit(shape, ends);
                 self.full.insert(room);
                 Err(None)
             }

@@ -23,7 +23,7 @@ mod kept;
 
 use super::RoundState;
 use crate::model::cluster::NodeIndex;
-use crate::model::cluster::node::{Holder, NEVER};
+use crate::model::cluster::node::{HoldingJob, NEVER};
 use crate::model::decision::Decision;
 use crate::model::job::RunningJob;
 use crate::model::snapshot::Growing;
@@ -143,8 +143,9 @@ impl<'a> RoundState<'a> {
     fn takes_more(&mut self, grower: &Grower<'_>, (at, share): &(NodeIndex, Share)) -> bool {
         let (job, at) = (grower.job, *at);
         let checkpoint = self.trial.checkpoint();
-        let holder = Holder::new(job, &Arc::from([share.clone()]), 0);
-        self.trial.take(at, Arc::new(holder));
+        for holder in HoldingJob::new(job, Arc::from([share.clone()])).holders() {
+            self.trial.take(at, holder);
+        }
         let is_free = self.hurt(&[at], grower.ends).is_empty();
         let shares = std::slice::from_ref(share);
         let claim =

@@ -58,6 +58,8 @@ pub(super) fn advice(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
             change::to(waiting, "--near=none")
         ),
         WaitReason::Preempting { .. } => making_way(waiting),
+        // No job has this reason in the state: it is made for readers.
+        WaitReason::PrivateJobs => "wait for them".to_owned(),
         WaitReason::BehindHead { head } => {
             let other = change::of_queue(waiting).map(|other| format!(", or {other}"));
             let other = other.unwrap_or_default();

@@ -22,8 +22,14 @@ pub(super) fn held(waiting: &Waiting<'_>) -> String {
     }
     let element = waiting.state.element(key).map(|(_, element)| element);
     let failed = element.is_some_and(|element| element.faults.is_some());
+    let by_coordinator = element.is_some_and(|element| element.held_by.coordinator());
     match waiting.is_held_by_operator() {
         true => format!("ask an operator to release it (`kantctl release {key}`)"),
+        false if by_coordinator => {
+            format!(
+                "ask a coordinator of its queue or account to release it (`kantctl release {key}`)"
+            )
+        }
         false if failed => {
             format!("ask an operator to mend that; then `kantctl release {key}` tries it again")
         }

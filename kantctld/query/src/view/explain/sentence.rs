@@ -54,8 +54,11 @@ fn said(waiting: &Waiting<'_>, need: &Need) -> String {
 
 fn held(waiting: &Waiting<'_>) -> String {
     let element = waiting.state.element(waiting.job.key).map(|(_, element)| element);
-    if element.is_some_and(|element| element.held_by_operator) {
+    if element.is_some_and(|element| element.held_by.operator()) {
         return "an operator holds it".to_owned();
+    }
+    if element.is_some_and(|element| element.held_by.coordinator()) {
+        return "a coordinator holds it".to_owned();
     }
     let last = element.into_iter().flat_map(|element| element.timeline.iter().rev());
     let by = last.into_iter().find_map(|line| match &line.what {

@@ -3,7 +3,8 @@
 use crate::view::Waits;
 use common::id::JobKey;
 use common::job::Phase;
-use state::job::Record;
+use state::held_by::HeldBy;
+use state::job::{Element, Record};
 use std::collections::BTreeMap;
 
 /// The numbers of tasks that wait, run and have ended, the reasons why they wait, and the task to
@@ -16,10 +17,10 @@ pub(super) fn summary(record: &Record, waits: &Waits, first: JobKey) -> Vec<Stri
             Phase::Pending => {
                 pending += 1;
                 let wait = waits.get(&record.key(*index)).map(|wait| wait.reason.code());
-                let code = match (element.held, element.held_by_operator) {
-                    (_, true) => "JobHeldAdmin",
-                    (true, false) => "JobHeldUser",
-                    (false, false) => wait.unwrap_or("None"),
+                let code = match element {
+                    Element { held_by, .. } if *held_by != HeldBy::User => "JobHeldAdmin",
+                    Element { held: true, .. } => "JobHeldUser",
+                    _ => wait.unwrap_or("None"),
                 };
                 *by_reason.entry(plain_words(code)).or_default() += 1;
             }
@@ -52,6 +53,8 @@ fn plain_words(code: &str) -> &'static str {
     match code {
         "JobHeldUser" => "held",
         "JobHeldAdmin" => "held by an operator",
+        // Slurm has one code for both.
+        "JobHeldCoordinator" => "held by a coordinator",
         "BeginTime" => "waiting for a time",
         "JobArrayTaskLimit" => "waiting for other tasks to end",
         "Resources" => "waiting for room",

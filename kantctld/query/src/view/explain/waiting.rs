@@ -115,7 +115,7 @@ impl<'a> Waiting<'a> {
 
     /// Whether only an operator can release it.
     pub fn is_held_by_operator(&self) -> bool {
-        self.state.element(self.job.key).is_some_and(|(_, element)| element.held_by_operator)
+        self.state.element(self.job.key).is_some_and(|(_, element)| element.held_by.operator())
     }
 
     /// The reason why it could never run even if it was released: it exceeds the cluster or a

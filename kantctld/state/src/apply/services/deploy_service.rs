@@ -12,6 +12,7 @@ use common::blob::BlobHash;
 use common::id::{Revision, RoleName, ServiceName, Uid};
 use common::job::check::{AskError, ENVIRONMENT_BYTES_MAX, check_script};
 use common::reason::{BadRequest, NoRoom, Refusal, ServiceRefusal};
+use common::right::Right;
 use common::service::{
     RoleSpec, SERVICES_PER_USER_MAX, ScaledBy, ServiceEventKind, ServiceSpec, check_spec,
 };
@@ -29,7 +30,7 @@ pub(super) fn apply(
     check_spec(spec)?;
     let known = state.services.get(name);
     if let Some(known) = known {
-        may_change(known, &Actor { uid: owner.uid, operator: *operator })?;
+        may_change(known, &Actor { operator: *operator, ..Actor::user(owner.uid) })?;
         if known.is_stopping {
             return Err(ServiceRefusal::Stopping { name: name.clone() }.into());
         }
@@ -132,7 +133,7 @@ pub(super) fn switch(
 
 /// Whether the user may change the service.
 pub(super) fn may_change(service: &Service, actor: &Actor) -> Result<(), ServiceRefusal> {
-    if actor.operator || actor.uid == service.owner.uid {
+    if actor.has_for(Right::Own, service.owner.uid) {
         return Ok(());
     }
     let (name, owner) = (service.name.clone(), service.owner.name.clone());

@@ -112,9 +112,9 @@ pub fn invitation(which: u8) -> String {
 
 pub fn actor(user: u8) -> Actor {
     match user % 4 {
-        0 => Actor { uid: Uid(0), operator: true },
-        1 => Actor { uid: Uid(1001), operator: false },
-        _ => Actor { uid: Uid(1000), operator: false },
+        0 => Actor::operator(Uid(0)),
+        1 => Actor::user(Uid(1001)),
+        _ => Actor::user(Uid(1000)),
     }
 }
 

@@ -6,7 +6,7 @@ use common::node::Inventory;
 
 fn chosen(inventory: &Inventory, free: &[u16], count: usize) -> Vec<u16> {
     let free: Vec<GpuIndex> = free.iter().map(|i| GpuIndex(*i)).collect();
-    choose(&Class::of(&std::sync::Arc::new(inventory.clone())), &free, count)
+    choose(&Class::of(&std::sync::Arc::new(inventory.clone())), free, count)
         .into_iter()
         .map(|gpu| gpu.0)
         .collect()

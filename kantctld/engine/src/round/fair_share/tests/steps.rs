@@ -30,10 +30,11 @@ fn ranked(waiting: u32) -> usize {
     let turns = BTreeMap::new();
     let mut state = RoundState::new(&world.snapshot, world.now);
     let accounts = Accounts::of(&mut state);
+    let lacking = vec![None; accounts.classes().len()];
     let mut round = FairRound {
         state,
         accounts,
-        lacking: BTreeMap::new(),
+        lacking,
         extra: BTreeMap::new(),
         moves_left: 0,
         turns: &turns,
@@ -41,7 +42,8 @@ fn ranked(waiting: u32) -> usize {
     };
     let mut line = Line::new(&round.state, &round.accounts, &turns, |_| true);
     round.place_all(&mut line);
-    assert_eq!(round.lacking.len(), waiting as usize, "each has lacked room");
+    let lacking = round.lacking.iter().flatten().count();
+    assert_eq!(lacking, waiting as usize, "each has lacked room");
     line.ranks.set
 }
 

@@ -1,0 +1,136 @@
+//! The deployment of a service, and the plan of one.
+
+use crate::api::audited::Remark;
+use crate::api::error::ApiFailure;
+use crate::api::origin::Origin;
+use crate::api::right_check::check_dependencies;
+use crate::api::submit::{self, owner, refuse_what_never_fits};
+use crate::core::{CommandError, Core};
+use crate::disk_guard::DiskGuard;
+use axum::extract::State;
+use axum::extract::rejection::JsonRejection;
+use axum::{Extension, Json};
+use common::id::{Revision, ServiceName};
+use common::reason::{Refusal, ServiceRefusal};
+use common::service::RoleSpec;
+use common::wire::api::{DeployAnswer, DeployRequest};
+use net::http::StatusCode;
+use query::viewer::Viewer;
+use state::service::Service;
+use state::{Actor, Command, Deployment, Event};
+use std::sync::Arc;
+
+/// POST /v1/services
+pub async fn deploy(
+    State(core): State<Arc<Core>>,
+    Extension(disk_guard): Extension<Arc<DiskGuard>>,
+    user: net::User,
+    origin: Origin,
+    Extension(remark): Extension<Remark>,
+    body: Result<Json<DeployRequest>, JsonRejection>,
+) -> Result<Json<DeployAnswer>, ApiFailure> {
+    let Json(request) = body?;
+    remark.target(&request.name);
+    request.check().map_err(Refusal::from)?;
+    let (actor, viewer) = (core.actor(&user), core.viewer(&user));
+    let refused = |refusal| in_general(&core.state.read(), &viewer, refusal);
+    // Before any other answer about it.
+    check_owner(&core.state.read(), &actor, &request.name).map_err(refused)?;
+    for role in &request.spec.roles {
+        check_dependencies(&core, &user, &role.ask)?;
+    }
+    disk_guard.check()?;
+    if !request.force {
+        for role in request.spec.roles.iter().filter(|role| role.replicas.max > 0) {
+            refuse_what_never_fits(&core, &role.ask).await?;
+        }
+    }
+    let (owner, groups) = owner(&core, &user).await?;
+    if request.dry_run {
+        remark.detail("dry run");
+        return Ok(Json(dry_run(&core.state.read(), &request)));
+    }
+    let deployment = Deployment {
+        operator: actor.operator,
+        owner,
+        groups,
+        via: origin.node(),
+        name: request.name.clone(),
+        spec: request.spec,
+        texts: request.texts,
+    };
+    let deployed = core.command(Command::DeployService(Box::new(deployment))).await;
+    let events = deployed.map_err(|error| match error {
+        CommandError::Refused(refusal) => refused(refusal),
+        error => error.into(),
+    })?;
+    let revision = events.iter().find_map(|event| match event {
+        Event::ServiceChanged { revision, .. } => Some(*revision),
+        _ => None,
+    });
+    let revision = revision.ok_or_else(submit::no_outcome)?;
+    Ok(Json(DeployAnswer { name: request.name, revision, plan: Vec::new() }))
+}
+
+/// Refuses a name that is another user's service.
+fn check_owner(state: &state::State, actor: &Actor, name: &ServiceName) -> Result<(), Refusal> {
+    let is_others = |service: &&Service| !actor.operator && service.owner.uid != actor.uid;
+    match state.service(name).filter(is_others) {
+        Some(service) => {
+            let (name, owner) = (name.clone(), service.owner.name.clone());
+            Err(ServiceRefusal::NotYours { name, owner }.into())
+        }
+        None => Ok(()),
+    }
+}
+
+/// The refusal without whose service has the name, and which one has the port, where the reader
+/// does not see that service. Names and ports are global: that they are taken cannot be hidden.
+fn in_general(state: &state::State, viewer: &Viewer, refusal: Refusal) -> ApiFailure {
+    let is_hidden = |name: &ServiceName| {
+        state.service(name).is_some_and(|service| !viewer.sees_service_of(service.owner.uid))
+    };
+    let (code, message, hint) = match &refusal {
+        Refusal::Service(ServiceRefusal::NotYours { name, .. }) if is_hidden(name) => {
+            ("name_taken", format!("the name {name} is taken"), "choose another name")
+        }
+        Refusal::Service(ServiceRefusal::PortTaken { port, service }) if is_hidden(service) => {
+            ("port_taken", format!("port {port} is taken"), "choose another `port`")
+        }
+        _ => return refusal.into(),
+    };
+    ApiFailure::Http(net::Refusal::new(StatusCode::CONFLICT, code, message).hint(hint))
+}
+
+/// What a deployment would change.
+fn dry_run(state: &state::State, request: &DeployRequest) -> DeployAnswer {
+    let service = state.service(&request.name);
+    let last = service.and_then(|service| service.revisions.keys().next_back().copied());
+    let update = &request.spec.update;
+    let role_plan = |role: &RoleSpec| {
+        let wanted = service.map_or(role.replicas.min, |one| one.wanted(&role.name));
+        let wanted = role.replicas.clamp(wanted);
+        let before = service.and_then(|service| service.spec()?.role(&role.name));
+        let name = &role.name;
+        match before {
+            None => format!("role {name}: {wanted} replicas would be started"),
+            Some(before) if before == role => format!("role {name}: nothing would change"),
+            Some(_) => format!(
+                "role {name}: {wanted} replicas would be replaced, {} at a time, with up to {} \
+                 beyond the wanted number",
+                update.max_parallel, update.max_surge
+            ),
+        }
+    };
+    let mut plan: Vec<String> = request.spec.roles.iter().map(role_plan).collect();
+    let before = service.and_then(Service::spec).map(|spec| &spec.roles[..]).unwrap_or_default();
+    let is_gone = |role: &&RoleSpec| request.spec.role(&role.name).is_none();
+    plan.extend(
+        before
+            .iter()
+            .filter(is_gone)
+            .map(|role| format!("role {}: its replicas would be stopped", role.name)),
+    );
+    let revision = Revision(last.map_or(1, |last| last.0.saturating_add(1)));
+    DeployAnswer { name: request.name.clone(), revision, plan }
+}

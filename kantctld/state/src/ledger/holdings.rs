@@ -1,0 +1,131 @@
+//! The allocations on one node, with their sums.
+
+use common::cpuset::CpuSet;
+use common::id::{AttemptId, GpuIndex};
+use common::unit::{Bytes, GpuMilli};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The allocations on one node.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Holdings {
+    /// In ascending order. Most nodes have few, and a map would take the room of eleven.
+    #[serde(with = "as_map")]
+    holders: Vec<(AttemptId, Held)>,
+    cpus: CpuSet,
+    memory: Bytes,
+    /// All GPUs that are allocated, wholly or in part, in ascending order.
+    gpus: Vec<GpuIndex>,
+    /// The allocated part of each shared GPU.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    parts: BTreeMap<GpuIndex, GpuMilli>,
+}
+
+/// The allocation of one attempt on one node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    pub cpus: CpuSet,
+    pub memory: Bytes,
+    /// In ascending order.
+    pub gpus: Vec<GpuIndex>,
+    /// The part of each GPU; `None` if the GPUs are held whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu_milli: Option<GpuMilli>,
+    /// No other attempt may run on the node.
+    pub exclusive: bool,
+}
+
+impl Holdings {
+    pub fn holders(&self) -> impl Iterator<Item = (AttemptId, &Held)> {
+        self.holders.iter().map(|(id, held)| (*id, held))
+    }
+
+    #[must_use]
+    pub const fn cpus(&self) -> &CpuSet {
+        &self.cpus
+    }
+
+    #[must_use]
+    pub const fn memory(&self) -> Bytes {
+        self.memory
+    }
+
+    /// All GPUs that are allocated, wholly or in part, in ascending order.
+    #[must_use]
+    pub fn gpus(&self) -> &[GpuIndex] {
+        &self.gpus
+    }
+
+    /// The allocated part of a GPU: 0 to [`GpuMilli::WHOLE`].
+    #[must_use]
+    pub fn gpu_milli(&self, gpu: GpuIndex) -> GpuMilli {
+        let part = || self.parts.get(&gpu).copied().unwrap_or(GpuMilli::WHOLE);
+        self.gpus.binary_search(&gpu).map_or(GpuMilli::ZERO, |_| part())
+    }
+
+    /// The allocated part of each shared GPU, in ascending order of GPUs.
+    #[must_use]
+    pub const fn shared_gpus(&self) -> &BTreeMap<GpuIndex, GpuMilli> {
+        &self.parts
+    }
+
+    /// Whether an attempt holds the node exclusively.
+    #[must_use]
+    pub fn is_exclusive(&self) -> bool {
+        self.holders.iter().any(|(_, held)| held.exclusive)
+    }
+
+    /// Adds a holder, which must not be one yet.
+    pub(super) fn insert(&mut self, id: AttemptId, held: Held) {
+        self.cpus.insert_all(&held.cpus);
+        self.memory += held.memory;
+        self.gpus.reserve(held.gpus.len());
+        for gpu in &held.gpus {
+            if let Err(at) = self.gpus.binary_search(gpu) {
+                self.gpus.insert(at, *gpu);
+            }
+            if let Some(part) = held.gpu_milli {
+                *self.parts.entry(*gpu).or_default() += part;
+            }
+        }
+        let at = self.holders.partition_point(|(other, _)| *other < id);
+        self.holders.insert(at, (id, held));
+    }
+
+    /// Removes a holder, if it is one. No two hold the same CPU, or the same part of a GPU.
+    pub(super) fn remove(&mut self, id: AttemptId) {
+        let Ok(at) = self.holders.binary_search_by_key(&id, |(id, _)| *id) else { return };
+        let (_, held) = self.holders.remove(at);
+        self.cpus.remove_all(&held.cpus);
+        self.memory -= held.memory;
+        for gpu in &held.gpus {
+            if let (Some(part), Some(sum)) = (held.gpu_milli, self.parts.get_mut(gpu)) {
+                *sum -= part;
+                if *sum > GpuMilli::ZERO {
+                    continue;
+                }
+                self.parts.remove(gpu);
+            }
+            self.gpus.retain(|other| other != gpu);
+        }
+    }
+}
+
+/// A vector of pairs with ascending keys, stored as a map.
+mod as_map {
+    use super::{AttemptId, BTreeMap, Deserialize, Held};
+    use serde::{Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        holders: &[(AttemptId, Held)],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(holders.iter().map(|(id, held)| (id, held)))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<(AttemptId, Held)>, D::Error> {
+        BTreeMap::deserialize(deserializer).map(|holders| holders.into_iter().collect())
+    }
+}
