@@ -66,10 +66,10 @@ const ROWS: &[Row] = &[
     (stated("container"), |l| Field::text_or_empty(l.job.ask.container.as_ref())),
     (always("derived_exit_code"), |l| Field::ExitObject(l.exit())),
     (always("time.elapsed"), |l| Field::Same(json!(l.elapsed().seconds()))),
-    (always("time.eligible"), |l| Field::Seconds(Some(eligible_at(l)))),
+    (always("time.eligible"), |l| Field::Seconds(Some(l.eligible_at()))),
     (always("time.end"), |l| Field::Seconds(l.end())),
     (stated("time.planned").from(Version::V41), |l| {
-        let waited = l.job.started_at.map(|at| at.since(eligible_at(l)).seconds());
+        let waited = l.job.started_at.map(|at| at.since(l.eligible_at()).seconds());
         Field::Number(waited)
     }),
     (always("time.start"), |l| Field::Seconds(l.start())),
@@ -144,11 +144,6 @@ const ROWS: &[Row] = &[
     (always("wckey.flags"), |_| Field::Same(json!([]))),
     (always("working_directory"), |l| Field::text(&l.job.ask.work_dir)),
 ];
-
-fn eligible_at(line: &Line<'_>) -> common::time::Time {
-    let submitted = line.job.submitted_at;
-    line.job.ask.begin_at.map_or(submitted, |at| at.max(submitted))
-}
 
 fn limit_minutes(line: &Line<'_>) -> Option<u64> {
     line.job.ask.time_limit.map(|limit| limit.seconds().div_ceil(60))

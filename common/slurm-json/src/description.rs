@@ -5,22 +5,38 @@
 
 mod gpus;
 mod own;
+mod row;
 mod table;
 
 use crate::input;
 use crate::version::Version;
 use common::job::Rlimit;
-use common::job::attributes::{Attribute, Given, TimeLimit, read_value};
+use common::job::attributes::{Attribute, Given, NodeCount, TimeLimit, read_value};
 use common::time::{Span, Time};
 use common::unit::Bytes;
+use row::{Reading, Row};
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use table::FIELDS;
+
+/// What a description is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Purpose {
+    #[default]
+    Submission,
+    /// Of a job that there is. An empty value removes what the field sets.
+    Change,
+}
 
 /// What a description says.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Description {
+    purpose: Purpose,
     pub given: Given,
+    /// The attributes that a change removes.
+    pub removed: BTreeSet<Attribute>,
+    /// The field that sets or removes each attribute.
+    fields: BTreeMap<Attribute, &'static str>,
     pub args: Vec<String>,
     pub environment: BTreeMap<String, String>,
     pub script: Option<String>,
@@ -30,6 +46,8 @@ pub struct Description {
     pub group: Option<String>,
     /// Whether to hold or release it.
     pub hold: Option<bool>,
+    /// Whether it has a priority other than 0, which in a change releases a held job.
+    pub has_priority: bool,
     /// The parts of a warning signal, which are three fields.
     warning_signal: WarningSignal,
     nodes: Nodes,
@@ -61,78 +79,90 @@ pub enum DescriptionError {
     Unknown { field: String, version: Version },
 }
 
-/// How a field is read.
-#[derive(Clone, Copy)]
-enum Reading {
-    /// The text of the attribute's option.
-    Text(Attribute),
-    /// A number.
-    Number(Attribute),
-    /// A number of MiB, or a text with a unit.
-    Mebibytes(Attribute),
-    /// A number of minutes, infinite, or a text such as `1-12:00:00`.
-    Minutes(Attribute),
-    /// In seconds since 1970; 0: not given.
-    Time(Attribute),
-    /// A list, which the option has with commas.
-    List(Attribute),
-    /// GPUs in Slurm's form: `gres:gpu:h100:2`.
-    Gpus(Attribute),
-    Own(fn(&mut Description, &Value) -> Result<(), String>),
-    /// It has no effect, for this reason.
-    Unused(&'static str),
-    /// It would change the job, and kant has no equal, for this reason.
-    Refused(&'static str),
-}
-
-/// A field, and the versions that have it.
-#[derive(Clone, Copy)]
-struct Row {
-    name: &'static str,
-    from: Version,
-    until: Version,
-    reading: Reading,
-}
-
-const fn field(name: &'static str, reading: Reading) -> Row {
-    Row { name, from: Version::V38, until: Version::V45, reading }
-}
-
-impl Row {
-    const fn from(self, from: Version) -> Self {
-        Self { from, ..self }
-    }
-
-    const fn until(self, until: Version) -> Self {
-        Self { until, ..self }
-    }
-}
-
 impl Description {
     /// Reads the fields of a description.
     ///
     /// # Errors
-    /// [`DescriptionError`] for the first field that is unknown, or that cannot be read.
-    pub fn read(fields: &Map<String, Value>, version: Version) -> Result<Self, DescriptionError> {
-        let mut description = Self::default();
+    /// [`DescriptionError`] for the first field that is unknown, that cannot be read, or that
+    /// contradicts another one.
+    pub fn read(
+        fields: &Map<String, Value>,
+        version: Version,
+        purpose: Purpose,
+    ) -> Result<Self, DescriptionError> {
+        let mut description = Self { purpose, ..Self::default() };
         for (name, value) in fields {
             let of_version = |row: &&Row| (row.from..=row.until).contains(&version);
             let row = FIELDS.iter().filter(of_version).find(|row| row.name == name);
             let Some(row) = row else {
                 return Err(DescriptionError::Unknown { field: name.clone(), version });
             };
-            if !input::is_unset(value) {
-                let failed = |why| DescriptionError::Field { field: name.clone(), why };
-                description.read_field(row, value).map_err(failed)?;
-            }
+            let failed = |why| DescriptionError::Field { field: name.clone(), why };
+            description.read_row(row, value).map_err(failed)?;
         }
-        let failed = |field: &str| {
-            let field = field.to_owned();
-            move |why| DescriptionError::Field { field, why }
-        };
-        description.join_nodes().map_err(failed("nodes"))?;
-        description.join_warning_signal().map_err(failed("kill_warning_signal"))?;
+        for (field, join) in [
+            ("nodes", Self::join_nodes as fn(&mut Self) -> Result<(), String>),
+            ("kill_warning_signal", Self::join_warning_signal),
+        ] {
+            let failed = |why| DescriptionError::Field { field: field.to_owned(), why };
+            description.set_once(field, join).map_err(failed)?;
+        }
         Ok(description)
+    }
+
+    /// The field that sets or removes an attribute.
+    #[must_use]
+    pub fn field_of(&self, attribute: Attribute) -> &'static str {
+        self.fields.get(&attribute).copied().unwrap_or(attribute.row().option)
+    }
+
+    fn read_row(&mut self, row: &Row, value: &Value) -> Result<(), String> {
+        if value.is_null() {
+            return Ok(());
+        }
+        match row.is_unset(value)? {
+            true if input::is_empty(value) => self.clear(row),
+            true => Ok(()),
+            false => self.set_once(row.name, |description| description.read_field(row, value)),
+        }
+    }
+
+    /// Sets the attributes of a field, unless another field has set them, or an alternative.
+    fn set_once(
+        &mut self,
+        field: &'static str,
+        set: impl FnOnce(&mut Self) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let others = std::mem::take(&mut self.given);
+        let result = set(self);
+        let own = std::mem::replace(&mut self.given, others);
+        result?;
+        for (attribute, value) in own.values() {
+            let same =
+                |other: &Attribute| *other == attribute && self.given.value(*other) == Some(value);
+            let mut alternatives = attribute.alternatives().chain([attribute]);
+            let taken = alternatives.find(|other| self.fields.contains_key(other) && !same(other));
+            if let Some(other) = taken {
+                let other = self.field_of(other);
+                return Err(format!("it contradicts {other}: leave one of them out"));
+            }
+            self.fields.insert(attribute, field);
+            self.given.set(attribute, value.clone());
+        }
+        Ok(())
+    }
+
+    /// An empty value says nothing in a submission; in a change, it removes what the field sets.
+    fn clear(&mut self, row: &Row) -> Result<(), String> {
+        let has_no_effect = matches!(row.reading, Reading::Unused(_) | Reading::Refused(_));
+        if self.purpose == Purpose::Submission || has_no_effect {
+            return Ok(());
+        }
+        let attribute = row.attribute();
+        let attribute = attribute.ok_or("it cannot be removed: give a value, or leave it out")?;
+        self.fields.insert(attribute, row.name);
+        self.removed.insert(attribute);
+        Ok(())
     }
 
     fn read_field(&mut self, row: &Row, value: &Value) -> Result<(), String> {
@@ -140,13 +170,13 @@ impl Description {
             Reading::Text(attribute) => self.set_text(attribute, &input::text(value)?),
             Reading::Number(attribute) => match input::number(value)? {
                 // Slurm's default of numbers without a state.
-                0 => Ok(()),
+                0 if attribute != Attribute::Nice => self.clear(row),
                 number => self.set_text(attribute, &number.to_string()),
             },
             Reading::Mebibytes(attribute) => self.set_mebibytes(attribute, value),
             Reading::Minutes(attribute) => self.set_minutes(attribute, value),
             Reading::Time(attribute) => match input::number(value)? {
-                0 => Ok(()),
+                0 => self.clear(row),
                 seconds => {
                     let seconds = u64::try_from(seconds).map_err(|_| "write a time after 1970");
                     self.given.set(attribute, Time(seconds?.saturating_mul(1000)));
@@ -155,7 +185,7 @@ impl Description {
             },
             Reading::List(attribute) => self.set_text(attribute, &input::list(value)?.join(",")),
             Reading::Gpus(attribute) => gpus::set(self, attribute, &input::text(value)?),
-            Reading::Own(read) => read(self, value),
+            Reading::Own(read) | Reading::Names(read) => read(self, value),
             Reading::Unused(why) => {
                 if !is_default(value) {
                     self.warnings.push(format!("{} has no effect: {why}", row.name));
@@ -206,13 +236,24 @@ impl Description {
     /// The number of nodes from its fields: `2`, `2-4`.
     fn join_nodes(&mut self) -> Result<(), String> {
         let Nodes { text, least, most } = std::mem::take(&mut self.nodes);
-        let text = match (text, least, most) {
-            (Some(text), ..) => text,
-            (None, Some(least), Some(most)) => format!("{least}-{most}"),
-            (None, Some(one), None) | (None, None, Some(one)) => one.to_string(),
-            (None, None, None) => return Ok(()),
+        let ends = match (least, most) {
+            (Some(least), Some(most)) => Some(format!("{least}-{most}")),
+            (Some(one), None) | (None, Some(one @ 1)) => Some(one.to_string()),
+            (None, Some(most)) => Some(format!("1-{most}")),
+            (None, None) => None,
         };
-        self.set_text(Attribute::Nodes, &text)
+        let read = |text: String| text.parse::<NodeCount>().map_err(|error| error.to_string());
+        let (text, ends) = (text.map(read).transpose()?, ends.map(read).transpose()?);
+        match (text, ends) {
+            (Some(text), Some(ends)) if text != ends => {
+                Err("it contradicts minimum_nodes and maximum_nodes: leave one out".to_owned())
+            }
+            (Some(nodes), _) | (None, Some(nodes)) => {
+                self.given.set(Attribute::Nodes, nodes);
+                Ok(())
+            }
+            (None, None) => Ok(()),
+        }
     }
 
     /// `B:USR1@120`, from its fields.
@@ -232,7 +273,7 @@ fn is_default(value: &Value) -> bool {
         Value::Bool(flag) => !flag,
         Value::Number(number) => number.as_f64() == Some(0.0),
         Value::Object(_) => input::number(value) == Ok(0),
-        _ => input::is_unset(value),
+        _ => input::is_empty(value),
     }
 }
 

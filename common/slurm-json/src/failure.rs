@@ -20,6 +20,8 @@ const CODES: &[(&[&str], u32, &str)] = &[
             "not_for_tokens",
             "not_yours",
             "operators_only",
+            "viewers_only",
+            "no_right",
             "not_an_operator",
             "queue_closed",
             "account_closed",

@@ -1,19 +1,37 @@
 //! Values of requests: a client may write a number plainly, with its state, or as text.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-/// Whether the value says nothing: null, an empty text or list, or a number that is not set.
+/// Whether the value is null, or an empty text, list or object.
 #[must_use]
-pub fn is_unset(value: &Value) -> bool {
+pub fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::String(text) => text.is_empty(),
         Value::Array(list) => list.is_empty(),
-        Value::Object(object) => {
-            let is = |name: &str| object.get(name).and_then(Value::as_bool).unwrap_or(false);
-            object.is_empty() || (object.contains_key("set") && !is("set") && !is("infinite"))
-        }
+        Value::Object(object) => object.is_empty(),
         Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// Whether the value says nothing: it is empty, or a number that is not set.
+///
+/// # Errors
+/// The forms of `set` and `infinite`.
+pub fn is_unset(value: &Value) -> Result<bool, String> {
+    match value {
+        Value::Object(object) if object.contains_key("set") => {
+            Ok(!member(object, "set")? && !member(object, "infinite")?)
+        }
+        _ => Ok(is_empty(value)),
+    }
+}
+
+/// A flag of an object; false if it is not there.
+fn member(object: &Map<String, Value>, name: &str) -> Result<bool, String> {
+    match object.get(name) {
+        None | Some(Value::Null) => Ok(false),
+        Some(value) => flag(value).map_err(|why| format!("`{name}`: {why}")),
     }
 }
 
@@ -34,11 +52,11 @@ pub fn amount(value: &Value) -> Result<Amount, String> {
         Value::Number(number) => number.as_i64().map(Amount::Of).ok_or_else(forms),
         Value::String(text) => text.trim().parse().map(Amount::Of).map_err(|_| forms()),
         Value::Object(object) => {
-            if object.get("infinite").and_then(Value::as_bool).unwrap_or(false) {
+            if member(object, "infinite")? {
                 return Ok(Amount::Infinite);
             }
-            let number = object.get("number").and_then(Value::as_i64);
-            number.map(Amount::Of).ok_or_else(forms)
+            let number = object.get("number").filter(|number| !number.is_object());
+            amount(number.ok_or_else(forms)?)
         }
         _ => Err(forms()),
     }
@@ -102,17 +120,28 @@ mod tests {
         for value in [json!(4), json!("4"), json!({ "set": true, "infinite": false, "number": 4 })]
         {
             assert_eq!(number(&value), Ok(4), "{value}");
-            assert!(!is_unset(&value), "{value}");
+            assert_eq!(is_unset(&value), Ok(false), "{value}");
         }
         let infinite = json!({ "set": false, "infinite": true });
-        assert_eq!((amount(&infinite), is_unset(&infinite)), (Ok(Amount::Infinite), false));
+        assert_eq!((amount(&infinite), is_unset(&infinite)), (Ok(Amount::Infinite), Ok(false)));
         assert!(number(&infinite).unwrap_err().contains("infinite"));
         for value in [json!("x"), json!([4]), json!({ "set": true }), json!(1.5)] {
             assert!(number(&value).is_err(), "{value}");
         }
         for value in [json!(null), json!(""), json!([]), json!({ "set": false, "number": 9 })] {
-            assert!(is_unset(&value), "{value}");
+            assert_eq!(is_unset(&value), Ok(true), "{value}");
         }
+    }
+
+    #[test]
+    fn a_state_of_a_number_is_a_flag() {
+        for set in [json!(true), json!("true")] {
+            let value = json!({ "set": set, "number": "60" });
+            assert_eq!((is_unset(&value), number(&value)), (Ok(false), Ok(60)), "{value}");
+        }
+        let refused = is_unset(&json!({ "set": 1, "number": 60 })).unwrap_err();
+        assert_eq!(refused, "`set`: write true or false");
+        assert!(number(&json!({ "infinite": 2, "number": 60 })).is_err());
     }
 
     #[test]

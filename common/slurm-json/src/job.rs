@@ -66,12 +66,6 @@ pub fn list_times(page: &Page, version: Version) -> Map<String, Value> {
     Map::from_iter([("last_backfill".to_owned(), at.clone()), ("last_update".to_owned(), at)])
 }
 
-/// The earliest time at which it could start.
-fn eligible_at(line: &Line<'_>) -> common::time::Time {
-    let submitted = line.job.submitted_at;
-    line.job.ask.begin_at.map_or(submitted, |at| at.max(submitted))
-}
-
 /// The priority, where the listing asked for it.
 #[must_use]
 pub(crate) fn priority(line: &Line<'_>) -> u64 {

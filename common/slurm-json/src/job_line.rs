@@ -193,6 +193,13 @@ impl Line<'_> {
         self.job.started_at.or_else(|| self.page.starts.get(&self.job.key).copied())
     }
 
+    /// The earliest time at which the job could start.
+    #[must_use]
+    pub fn eligible_at(&self) -> Time {
+        let submitted = self.job.submitted_at;
+        self.job.ask.begin_at.map_or(submitted, |at| at.max(submitted))
+    }
+
     /// The CPUs of the job, of the script's node, or of the step.
     #[must_use]
     pub fn cpus(&self) -> u32 {

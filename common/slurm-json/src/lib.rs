@@ -11,6 +11,7 @@ pub mod input;
 pub mod field;
 pub mod node_state;
 pub mod partitions;
+pub mod past_jobs;
 pub mod size;
 
 pub mod frame;

@@ -2,7 +2,7 @@
 //! {..}}`, or `{"script": .., "jobs": [{..}, ..]}` for a heterogeneous job.
 //! Source: Slurm's OpenAPI documents, `job_submit_req`.
 
-use crate::description::{Description, DescriptionError};
+use crate::description::{Description, DescriptionError, Purpose};
 use crate::input;
 use crate::version::Version;
 use common::job::Ask;
@@ -10,7 +10,7 @@ use common::job::asked::{self, AskedError};
 use common::job::attributes::Attribute;
 use common::resource::Request;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A submission, read.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,9 +19,9 @@ pub struct Submission {
     pub asks: Vec<Ask>,
     pub script: String,
     pub environment: BTreeMap<String, String>,
-    /// The names or numbers that the job should belong to, if the client gave them.
-    pub user: Option<String>,
-    pub group: Option<String>,
+    /// The names or numbers that the components should belong to, as far as the client gave them.
+    pub users: BTreeSet<String>,
+    pub groups: BTreeSet<String>,
     /// Fields without effect, in sentences.
     pub warnings: Vec<String>,
 }
@@ -43,6 +43,10 @@ pub enum SubmissionError {
          one"
     )]
     TwoScripts(usize),
+    #[error(
+        "environment: all components share one; leave it out of component {0}, or give the same one"
+    )]
+    TwoEnvironments(usize),
     #[error("current_working_directory: a job needs one, as an absolute path")]
     NoDirectory,
     #[error(transparent)]
@@ -64,17 +68,20 @@ pub fn read(body: &Value, version: Version) -> Result<Submission, SubmissionErro
     }
     let descriptions = components(body)?
         .into_iter()
-        .map(|fields| Description::read(fields, version))
+        .map(|fields| Description::read(fields, version, Purpose::Submission))
         .collect::<Result<Vec<Description>, _>>()?;
     let (Some(first), others) = (descriptions.first(), &descriptions[1..]) else {
         return Err(SubmissionError::Shape);
     };
-    let above = body.get("script").filter(|value| !input::is_unset(value));
+    let above = body.get("script").filter(|value| !input::is_empty(value));
     let above = above.map(input::text).transpose().map_err(|_| SubmissionError::NoScript)?;
     let script = above.or_else(|| first.script.clone()).ok_or(SubmissionError::NoScript)?;
     for (place, other) in (1..).zip(others) {
         if other.script.as_ref().is_some_and(|text| *text != script) {
             return Err(SubmissionError::TwoScripts(place));
+        }
+        if !other.environment.is_empty() && other.environment != first.environment {
+            return Err(SubmissionError::TwoEnvironments(place));
         }
     }
     let asks = descriptions.iter().map(ask).collect::<Result<Vec<Ask>, _>>()?;
@@ -82,8 +89,8 @@ pub fn read(body: &Value, version: Version) -> Result<Submission, SubmissionErro
         asks,
         script,
         environment: first.environment.clone(),
-        user: first.user.clone(),
-        group: first.group.clone(),
+        users: descriptions.iter().filter_map(|one| one.user.clone()).collect(),
+        groups: descriptions.iter().filter_map(|one| one.group.clone()).collect(),
         warnings: descriptions.iter().flat_map(|one| one.warnings.clone()).collect(),
     })
 }

@@ -13,6 +13,9 @@ pub(super) fn set(
     text: &str,
 ) -> Result<(), String> {
     for part in text.split(',') {
+        if description.given.has(attribute) && gpus(part).is_some() {
+            return Err("a job gets GPUs of one request: give them once".to_owned());
+        }
         match (gpus(part), part.strip_prefix("cpu=").or(part.strip_prefix("cpu:"))) {
             (Some(count), _) => description.set_text(attribute, count)?,
             (None, Some(cpus)) if attribute == Attribute::GpusPerTask => {

@@ -1,14 +1,19 @@
 //! Fields whose values have a form of their own.
 
-use super::{Description, gpus};
+use super::{Description, Purpose, gpus};
 use crate::input;
 use common::job::Rlimit;
 use common::job::attributes::Attribute;
 use serde_json::Value;
 
+/// The first is the script's name in Slurm, which puts the script's path in its place.
+/// Source: slurmstepd, mgr.c, `mgr_launch_batch_job_setup`.
 pub(super) fn argv(description: &mut Description, value: &Value) -> Result<(), String> {
+    if description.purpose == Purpose::Change {
+        return Err("it cannot be changed: cancel the job, and submit another".to_owned());
+    }
     let Value::Array(args) = value else { return Err("write a list of texts".to_owned()) };
-    description.args = args.iter().map(input::text).collect::<Result<_, _>>()?;
+    description.args = args.iter().skip(1).map(input::text).collect::<Result<_, _>>()?;
     Ok(())
 }
 
@@ -34,10 +39,21 @@ pub(super) fn environment(description: &mut Description, value: &Value) -> Resul
     }
 }
 
+/// The names of Slurm's document, all of which nodes know.
+const RLIMITS: [&str; 10] =
+    ["as", "core", "cpu", "data", "fsize", "memlock", "nofile", "nproc", "rss", "stack"];
+
 /// `{"nofile": {"set": true, "number": 1024}}`.
 pub(super) fn rlimits(description: &mut Description, value: &Value) -> Result<(), String> {
     let Value::Object(limits) = value else { return Err("write an object".to_owned()) };
-    for (name, value) in limits.iter().filter(|(_, value)| !input::is_unset(value)) {
+    for (name, value) in limits {
+        if !RLIMITS.contains(&name.as_str()) {
+            return Err(format!("there is no limit `{name}`: use {}", RLIMITS.join(", ")));
+        }
+        let is_unset = input::is_unset(value).map_err(|why| format!("{name}: {why}"))?;
+        if is_unset {
+            continue;
+        }
         let soft = match input::amount(value).map_err(|why| format!("{name}: {why}"))? {
             input::Amount::Infinite => None,
             input::Amount::Of(number) => {
@@ -69,14 +85,18 @@ pub(super) fn hold(description: &mut Description, value: &Value) -> Result<(), S
     Ok(())
 }
 
-/// Priority 0 holds a job; kant computes all others.
+/// Priority 0 holds a job, and in a change another one releases it; kant computes all others.
 pub(super) fn priority(description: &mut Description, value: &Value) -> Result<(), String> {
     match input::amount(value)? {
         input::Amount::Of(0) => description.hold = Some(true),
         _ => {
-            let text = "priority has no effect: the cluster's policy orders the jobs; nice lowers \
-                        it";
-            description.warnings.push(text.to_owned());
+            let effect = match description.purpose {
+                Purpose::Submission => "has no effect",
+                Purpose::Change => "releases a held job, and has no other effect",
+            };
+            let why = "the cluster's policy orders the jobs; nice lowers it";
+            description.warnings.push(format!("priority {effect}: {why}"));
+            description.has_priority = true;
         }
     }
     Ok(())
@@ -176,6 +196,24 @@ pub(super) fn minimum_nodes(description: &mut Description, value: &Value) -> Res
 pub(super) fn maximum_nodes(description: &mut Description, value: &Value) -> Result<(), String> {
     description.nodes.most = Some(input::number(value)?).filter(|nodes| *nodes != 0);
     Ok(())
+}
+
+/// In 0.0.38 a wish for as few nodes as possible.
+pub(super) fn fewest_nodes(description: &mut Description, value: &Value) -> Result<(), String> {
+    if input::flag(value)? {
+        let text = "minimum_nodes has no effect: a job with a range of nodes starts on as many as \
+                    are free";
+        description.warnings.push(text.to_owned());
+    }
+    Ok(())
+}
+
+/// False asks that the job lives on without a node that fails.
+pub(super) fn kill_on_node_fail(_: &mut Description, value: &Value) -> Result<(), String> {
+    match input::flag(value)? {
+        true => Ok(()),
+        false => Err("a job ends when it loses a node: write true, or leave it out".to_owned()),
+    }
 }
 
 /// Only the default can be met: CPUs are given per task.

@@ -1,8 +1,9 @@
 //! The table of the fields of a description.
 
-use super::Reading::{Gpus, List, Mebibytes, Minutes, Number, Own, Refused, Text};
-use super::Reading::{Time, Unused};
-use super::{Row, field, own};
+use super::own;
+use super::row::Reading::{Gpus, List, Mebibytes, Minutes, Names, Number, Own, Refused, Text};
+use super::row::Reading::{Time, Unused};
+use super::row::{Row, field};
 use crate::version::Version;
 use common::job::attributes::Attribute;
 
@@ -20,7 +21,7 @@ pub(super) const FIELDS: &[Row] = &[
     field("name", Text(Attribute::JobName)),
     field("argv", Own(own::argv)),
     field("script", Own(own::script)),
-    field("environment", Own(own::environment)),
+    field("environment", Names(own::environment)),
     field("current_working_directory", Text(Attribute::Chdir)),
     field("standard_error", Text(Attribute::Error)),
     field("standard_input", Text(Attribute::Input)),
@@ -28,7 +29,7 @@ pub(super) const FIELDS: &[Row] = &[
     field("open_mode", Own(own::open_mode)),
     field("container", Text(Attribute::Container)),
     field("array", Text(Attribute::Array)),
-    field("rlimits", Own(own::rlimits)).from(Version::V40),
+    field("rlimits", Names(own::rlimits)).from(Version::V40),
     // For whom.
     field("account", Text(Attribute::Account)),
     field("qos", Text(Attribute::Qos)),
@@ -53,9 +54,11 @@ pub(super) const FIELDS: &[Row] = &[
     field("kill_warning_signal", Own(own::warning_signal)).from(Version::V40),
     field("kill_warning_delay", Own(own::warning_delay)).from(Version::V40),
     field("kill_warning_flags", Own(own::warning_flags)).from(Version::V40),
+    field("kill_on_node_fail", Own(own::kill_on_node_fail)).from(Version::V40),
     // With what.
     field("nodes", Own(own::nodes)),
-    field("minimum_nodes", Own(own::minimum_nodes)),
+    field("minimum_nodes", Own(own::fewest_nodes)).until(Version::V38),
+    field("minimum_nodes", Own(own::minimum_nodes)).from(Version::V40),
     field("maximum_nodes", Own(own::maximum_nodes)).from(Version::V40),
     field("tasks", Number(Attribute::Ntasks)),
     field("tasks_per_node", Number(Attribute::NtasksPerNode)),
@@ -111,8 +114,6 @@ pub(super) const FIELDS: &[Row] = &[
         .until(Version::V38),
     field("gpu_frequency", Unused("GPU clocks are not changed")).until(Version::V38),
     field("gres_flags", Unused("cores are chosen near the allocated GPUs")).until(Version::V38),
-    field("kill_on_node_fail", Unused("the job ends with its nodes, and requeue starts it again"))
-        .from(Version::V40),
     field("maximum_cpus", Unused("a job gets the CPUs of its tasks")).from(Version::V40),
     field("memory_binding", Unused("bind memory in the script with numactl")),
     field("memory_binding_type", Unused("bind memory in the script with numactl"))

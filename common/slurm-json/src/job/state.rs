@@ -1,13 +1,13 @@
 //! What a job is doing, and when.
 
-use super::{Row, eligible_at, priority};
+use super::{Row, priority};
 use crate::field::{Field, always, stated};
 use crate::version::Version;
 use common::job::Launch;
 use serde_json::json;
 
 pub(super) const ROWS: &[Row] = &[
-    (always("accrue_time"), |l| Field::Time(Some(eligible_at(l)))),
+    (always("accrue_time"), |l| Field::Time(Some(l.eligible_at()))),
     (always("batch_flag"), |l| Field::flag(l.job.ask.launch != Launch::Held)),
     (always("batch_features"), |_| Field::text("")),
     (always("burst_buffer"), |_| Field::text("")),
@@ -16,7 +16,7 @@ pub(super) const ROWS: &[Row] = &[
     (always("delay_boot"), |_| Field::Count(Some(0))),
     (always("dependency"), |l| Field::text_or_empty(l.job.dependency.as_ref())),
     (always("derived_exit_code"), |l| Field::Exit(l.exit())),
-    (always("eligible_time"), |l| Field::Time(Some(eligible_at(l)))),
+    (always("eligible_time"), |l| Field::Time(Some(l.eligible_at()))),
     (always("end_time"), |l| Field::Time(l.end())),
     (always("exit_code"), |l| Field::Exit(l.exit())),
     (stated("failed_node"), |_| Field::text("")),

@@ -45,7 +45,7 @@ fn a_node_has_plain_values_in_0_0_38() {
         reason: "fan".to_owned(),
         since: Time(90_000),
         by: Uid(0),
-        cause: common::health::DrainCause::default()
+        cause: common::health::DrainCause::default(),
     });
     let node = shown(&drained, Version::V38);
     let expected = json!({

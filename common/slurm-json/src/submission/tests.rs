@@ -65,7 +65,7 @@ fn a_submission_with_states_of_numbers_is_read() {
         "kill_warning_flags": ["BATCH_JOB"], "excluded_nodes": ["g-1", "g-2"],
         "priority": { "set": false, "infinite": false, "number": 0 }, "wckey": "", "script": "x",
         "hold": false, "flags": ["KILL_INVALID_DEPENDENCY"], "minimum_cpus": 1,
-        "minimum_nodes": 1, "maximum_nodes": 4, "deadline": 0, "argv": ["a b", "c"],
+        "minimum_nodes": 1, "maximum_nodes": 4, "deadline": 0, "argv": ["job.sh", "a b", "c"],
     });
     for version in Version::all().filter(|version| *version > Version::V38) {
         let mut job = job.clone();
@@ -117,11 +117,15 @@ fn a_field_that_kant_cannot_honour_is_refused_by_name() {
         (json!({ "environment": ["x"] }), "environment: `x`: write NAME=value"),
         (json!({ "dependency": "afterok" }), "dependency: "),
         (json!({ "minimum_cpus": 4 }), "minimum_cpus: give tasks"),
+        (json!({ "rlimits": { "files": number(9) } }), "rlimits: there is no limit `files`"),
+        (json!({ "kill_on_node_fail": false }), "kill_on_node_fail: a job ends"),
         (json!({ "hetjob_group": 1 }), "hetjob_group: give the components as `jobs`"),
     ] {
         let refused = asked(job.clone(), Version::V44).unwrap_err();
         assert!(refused.contains(text), "{job}: {refused}");
     }
+    let maximum = json!({ "minimum_nodes": 2 });
+    assert!(asked(maximum, Version::V38).unwrap_err().contains("minimum_nodes: write true"));
     let accepted = json!({ "licenses": "", "immediate": false, "crontab": null, "x11": [] });
     assert!(asked(accepted, Version::V44).is_ok());
 }
@@ -153,6 +157,18 @@ fn components_become_requests_of_their_own() {
     other["script"] = json!("y");
     let body = json!({ "script": "x", "jobs": [component(1), other] });
     assert!(submission(&body, Version::V41).unwrap_err().contains("component 1"));
+    let with = |name: &str, value: Value| {
+        let mut job = component(1);
+        job[name] = value;
+        job
+    };
+    let jobs =
+        [with("environment", json!(["A=1"])), component(1), with("environment", json!(["A=2"]))];
+    let refused = submission(&json!({ "script": "x", "jobs": jobs }), Version::V41).unwrap_err();
+    assert!(refused.contains("environment: ") && refused.contains("component 2"), "{refused}");
+    let jobs = [with("user_id", json!("ada")), with("user_id", json!("bob"))];
+    let read = submission(&json!({ "script": "x", "jobs": jobs }), Version::V41).unwrap();
+    assert_eq!(read.users, ["ada", "bob"].map(str::to_owned).into());
 }
 
 #[test]
@@ -178,4 +194,57 @@ fn a_job_may_be_unlimited_and_prefer_one_switch() {
     assert!(ask.unlimited && ask.time_limit.is_none());
     let ask = asked(json!({ "required_switches": number(1), "segment_size": 0 }), Version::V42);
     assert!(ask.unwrap().request.near.is_some());
+}
+
+#[test]
+fn fields_that_contradict_each_other_are_refused_by_name() {
+    for (job, text) in [
+        (
+            json!({ "tres_per_job": "gres/gpu:8", "tres_per_node": "gres/gpu:4" }),
+            "tres_per_node: it contradicts tres_per_job",
+        ),
+        (
+            json!({ "tres_per_task": "gres/gpu:1", "tres_per_node": "gres/gpu:4" }),
+            "tres_per_task: it contradicts tres_per_node",
+        ),
+        (json!({ "tres_per_job": "gres/gpu:a100:1,gres/gpu:h100:2" }), "tres_per_job: a job gets"),
+        (
+            json!({ "tasks": 4, "ntasks_per_tres": 2, "tres_per_job": "gpu:2" }),
+            "tasks: it contradicts ntasks_per_tres",
+        ),
+        (
+            json!({ "cpus_per_task": 4, "cpus_per_tres": "gpu:2", "tres_per_job": "gpu:2" }),
+            "cpus_per_tres: it contradicts cpus_per_task",
+        ),
+        (
+            json!({ "memory_per_cpu": number(100), "memory_per_node": number(100) }),
+            "memory_per_node: it contradicts memory_per_cpu",
+        ),
+        (
+            json!({ "cpus_per_task": 4, "tres_per_task": "cpu=2,gres/gpu:1" }),
+            "tres_per_task: it contradicts cpus_per_task",
+        ),
+        (json!({ "nodes": "2", "maximum_nodes": 4 }), "nodes: it contradicts minimum_nodes"),
+    ] {
+        let refused = asked(job.clone(), Version::V44).unwrap_err();
+        assert!(refused.contains(text), "{job}: {refused}");
+    }
+    let same = json!({ "cpus_per_task": 2, "tres_per_task": "cpu=2,gres/gpu:1" });
+    assert_eq!(asked(same, Version::V44).unwrap().request.cpus_per_task, Cpus(2));
+}
+
+#[test]
+fn a_maximum_of_nodes_is_a_range_from_one_on() {
+    let request = asked(json!({ "maximum_nodes": 4 }), Version::V44).unwrap().request;
+    assert_eq!((request.tasks_min, request.tasks), (Some(Tasks(1)), Tasks(4)));
+    assert_eq!(request.nodes, None);
+    let request = asked(json!({ "minimum_nodes": 4 }), Version::V44).unwrap().request;
+    assert_eq!((request.nodes, request.tasks_min), (Some(Nodes(4)), None));
+}
+
+#[test]
+fn a_variable_may_be_named_as_the_state_of_a_number() {
+    let job = json!({ "current_working_directory": "/", "environment": { "set": "a", "B": "b" } });
+    let read = submission(&json!({ "script": "x", "job": job }), Version::V38).unwrap();
+    assert_eq!((read.environment.len(), read.environment["set"].as_str()), (2, "a"));
 }

@@ -20,6 +20,12 @@ impl Given {
         self.0.get(&attribute).and_then(T::from_value).cloned()
     }
 
+    /// The value of an attribute of any kind, if it is given.
+    #[must_use]
+    pub fn value(&self, attribute: Attribute) -> Option<&Value> {
+        self.0.get(&attribute)
+    }
+
     /// The text of an attribute, if it is given.
     #[must_use]
     pub fn text(&self, attribute: Attribute) -> Option<String> {
