@@ -87,7 +87,7 @@ pub fn router(core: Arc<Core>) -> Router {
                 .route_layer(from_fn_with_state(relay, leader::answer_or_forward)),
         )
         .merge(leader_socket_routes().route_layer(rights()).route_layer(leader_socket))
-        .merge(local_routes().route_layer(rights()))
+        .merge(local_routes().merge(slurm::local_routes()).route_layer(rights()))
         .fallback(error::no_such_path)
         .layer(from_fn_with_state(core.clone(), body_limit::limit_body))
         .layer(from_fn_with_state(core.clone(), caller_check::check))

@@ -31,6 +31,7 @@ pub(super) struct Remark(Arc<Mutex<RemarkContent>>);
 
 #[derive(Default)]
 struct RemarkContent {
+    verb: Option<&'static str>,
     target: Option<String>,
     detail: String,
     is_repeated: bool,
@@ -39,6 +40,11 @@ struct RemarkContent {
 }
 
 impl Remark {
+    /// Sets the verb where the route does not tell what the request does.
+    pub(super) fn verb(&self, verb: &'static str) {
+        self.with_content(|content| content.verb = Some(verb));
+    }
+
     /// Sets the target where the path does not name it.
     pub(super) fn target(&self, target: impl ToString) {
         self.with_content(|content| content.target = Some(target.to_string()));
@@ -212,6 +218,9 @@ impl Pending {
 
     fn write(&self, mut line: AuditLine) {
         self.remark.with_content(|content| {
+            if let Some(verb) = content.verb {
+                verb.clone_into(&mut line.verb);
+            }
             if let Some(target) = content.target.take() {
                 line.target = target;
             }

@@ -111,9 +111,8 @@ pub(super) async fn history_page(
 ) -> Result<HistoryList, ApiFailure> {
     wait_until_written(core).await?;
     let history = core.history.clone();
-    let looked = slow_query::run(core, uid, move |_| {
-        history::runs(&history.reader()?, &query, &viewer)
-    });
+    let looked =
+        slow_query::run(core, uid, move |_| history::runs(&history.reader()?, &query, &viewer));
     let list = looked.await?.map_err(history_failure)?;
     Ok(HistoryList { as_of: core.now(), ..list })
 }

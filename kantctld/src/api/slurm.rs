@@ -7,8 +7,11 @@ mod change;
 mod cluster;
 mod diag;
 mod errors;
+mod filters;
 mod jobs;
+mod named_user;
 mod names;
+mod past_jobs;
 mod path;
 
 pub use errors::in_slurms_form;
@@ -17,7 +20,6 @@ pub use path::{is_slurms, without_slash};
 use super::error::ApiFailure;
 use super::slow_query;
 use crate::core::Core;
-use crate::host_names::user_name;
 use axum::Router;
 use axum::extract::FromRequestParts;
 use axum::http::header::CONTENT_TYPE;
@@ -33,10 +35,9 @@ use slurm_json::frame::{Asked, answer, framed};
 use state::State;
 use std::sync::Arc;
 
-/// All routes. The leader answers them.
+/// Routes that the leader answers; another controller forwards them.
 pub fn routes() -> Router<Arc<Core>> {
     Router::new()
-        .route("/slurm/{version}/ping", get(cluster::ping))
         .route("/slurm/{version}/diag", get(diag::show))
         .route("/slurm/{version}/jobs", get(jobs::list))
         .route("/slurm/{version}/job/submit", post(change::submit))
@@ -51,8 +52,8 @@ pub fn routes() -> Router<Arc<Core>> {
         .route("/slurm/{version}/reservations", get(cluster::reservations))
         .route("/slurm/{version}/reservation/{name}", get(cluster::reservation))
         .route("/slurm/{version}/licenses", get(cluster::licenses))
-        .route("/slurmdb/{version}/jobs", get(accounting::jobs))
-        .route("/slurmdb/{version}/job/{job_id}", get(accounting::job))
+        .route("/slurmdb/{version}/jobs", get(past_jobs::list_jobs))
+        .route("/slurmdb/{version}/job/{job_id}", get(past_jobs::show))
         .route("/slurmdb/{version}/accounts", get(accounting::accounts))
         .route("/slurmdb/{version}/account/{name}", get(accounting::account))
         .route("/slurmdb/{version}/qos", get(accounting::qos))
@@ -61,6 +62,12 @@ pub fn routes() -> Router<Arc<Core>> {
         .route("/slurmdb/{version}/user/{name}", get(accounting::user))
         .route("/slurmdb/{version}/associations", get(accounting::associations))
         .route("/slurmdb/{version}/clusters", get(accounting::clusters))
+}
+
+/// Routes that every controller answers itself.
+pub fn local_routes() -> Router<Arc<Core>> {
+    Router::new()
+        .route("/slurm/{version}/ping", get(cluster::ping))
         .route("/slurmdb/{version}/ping", get(cluster::ping))
 }
 
@@ -79,11 +86,9 @@ impl FromRequestParts<Arc<Core>> for Slurm {
         let user = net::User::from_request_parts(parts, core)
             .await
             .map_err(IntoResponse::into_response)?;
-        let uid = user.uid;
-        // It fails only while the controller stops.
-        let name = tokio::task::spawn_blocking(move || user_name(uid)).await;
-        let asked =
-            Asked { user: name.unwrap_or_default(), cluster: core.cluster(), ..Asked::default() };
+        let named = named_user::check(&parts.headers, user.uid).await;
+        let named = named.map_err(IntoResponse::into_response)?.unwrap_or_default();
+        let asked = Asked { user: named, cluster: core.cluster(), ..Asked::default() };
         Ok(Self { version, user, asked })
     }
 }
@@ -106,10 +111,26 @@ impl Slurm {
             + Send
             + 'static,
     {
+        self.answer_slowly_with(core, Vec::new(), view).await
+    }
+
+    /// The same with warnings.
+    async fn answer_slowly_with<V>(
+        self,
+        core: &Arc<Core>,
+        warnings: Vec<String>,
+        view: V,
+    ) -> Result<Response, ApiFailure>
+    where
+        V: FnOnce(&State, &Viewer, Version) -> Result<Map<String, Value>, ApiFailure>
+            + Send
+            + 'static,
+    {
         let viewer = core.viewer(&self.user);
         let Self { version, user, asked } = self;
         slow_query::respond(core, user.uid, move |state| {
-            let whole = answer(version, &asked, view(state, &viewer, version)?);
+            let fields = view(state, &viewer, version)?;
+            let whole = framed(version, &asked, fields, &[], &warnings);
             let headers = HeaderMap::from_iter([(CONTENT_TYPE, JSON)]);
             Ok((headers, whole.to_string().into_bytes()))
         })

@@ -4,7 +4,6 @@ use crate::api::{is_slurms, token_has_roles, token_invalid};
 use crate::audit::{AuditLine, AuditResult};
 use crate::clock::wall_clock;
 use crate::core::Core;
-use crate::host_names::user_name;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
@@ -14,9 +13,8 @@ use common::token::{Scope, Scopes, TOKEN_PREFIX, TokenId};
 use net::{Caller, CallerError, Program, Refusal, USER_HEADER};
 use std::sync::Arc;
 
-/// The headers of Slurm's clients (man slurmrestd): the token, and the name of its user.
+/// The header of Slurm's clients with the token (man slurmrestd).
 const SLURM_TOKEN: &str = "x-slurm-user-token";
-const SLURM_USER: &str = "x-slurm-user-name";
 
 /// Passes on a request with a valid token as one of its user.
 pub async fn identify(State(core): State<Arc<Core>>, mut request: Request, next: Next) -> Response {
@@ -49,9 +47,7 @@ async fn identified(
     if headers.contains_key(USER_HEADER) {
         return Err(CallerError::Claimed.into());
     }
-    let program = program(core, secret.ok_or(CallerError::NoToken)?).await?.0;
-    check_slurm_user(headers, program.uid).await?;
-    Ok(program)
+    Ok(program(core, secret.ok_or(CallerError::NoToken)?).await?.0)
 }
 
 /// The secret of a request. Clients of Slurm's paths have a header of their own for it.
@@ -70,26 +66,6 @@ fn secret(request: &Request) -> Option<&str> {
 fn only<'a>(headers: &'a HeaderMap, token: &'a HeaderValue) -> Option<&'a str> {
     let is_one = headers.get_all(SLURM_TOKEN).iter().count() == 1;
     token.to_str().ok().map(str::trim).filter(|_| is_one)
-}
-
-/// Checks that the user whom a client of Slurm's paths names is the token's.
-async fn check_slurm_user(headers: &HeaderMap, uid: u32) -> Result<(), Refusal> {
-    let Some(named) = headers.get(SLURM_USER) else { return Ok(()) };
-    let named = named.to_str().unwrap_or_default().trim().to_owned();
-    if named == uid.to_string() {
-        return Ok(());
-    }
-    // It fails only while the controller stops.
-    let own = tokio::task::spawn_blocking(move || user_name(uid)).await.unwrap_or_default();
-    if named == own {
-        return Ok(());
-    }
-    let message = format!(
-        "{SLURM_USER} names {}, and the token is another user's",
-        common::text::shown(&named)
-    );
-    let hint = "leave the header out, or send a token of that user";
-    Err(Refusal::new(StatusCode::UNAUTHORIZED, "user_mismatch", message).hint(hint))
 }
 
 /// Writes an audit line for a token that is not valid: it may be a stolen one that was revoked. The

@@ -4,7 +4,9 @@
 use super::super::audited::Remark;
 use super::super::error::ApiFailure;
 use super::super::origin::Origin;
+use super::super::right_check::check_action;
 use super::super::{jobs, signal, submit, submit_set, update};
+use super::filters::{Parameters, check};
 use super::{Slurm, names};
 use crate::core::Core;
 use crate::disk_guard::DiskGuard;
@@ -13,17 +15,19 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use axum::{Extension, Json};
-use common::id::RequestKey;
-use common::job::SignalNumber;
+use common::id::{ArrayIndex, JobKey, RequestKey};
+use common::job::{Phase, SignalNumber};
+use common::reason::Refusal;
+use common::right::JobAction;
 use common::wire::api::{
     Changed, JobSignalRequest, SetRequest, SubmitAnswer, SubmitRequest, UpdateRequest,
 };
 use common::wire::node::Reached;
 use serde_json::Value;
+use slurm_json::change::{self, Change, Hold};
 use slurm_json::changed::{cancelled, submitted, updated};
-use slurm_json::submission::Submission;
-use slurm_json::{change, submission};
-use std::collections::BTreeMap;
+use slurm_json::submission::{self, Submission};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// POST /slurm/{version}/job/submit
@@ -36,9 +40,9 @@ pub async fn submit(
     body: Bytes,
 ) -> Result<Response, ApiFailure> {
     let read = submission::read(&json(&body)?, slurm.version);
-    let Submission { mut asks, script, environment, user, group, warnings } =
+    let Submission { mut asks, script, environment, users, groups, warnings } =
         read.map_err(|error| bad_request(error.to_string()))?;
-    check_owner(&slurm, user, group).await?;
+    check_owner(&slurm, users, groups).await?;
     let (core, user, request_key) = (State(core), slurm.user.clone(), request_key()?);
     let Json(answer) = match asks.len() {
         1 => {
@@ -59,16 +63,14 @@ pub async fn submit(
 /// A job belongs to the user of the token: another one cannot be asked for.
 async fn check_owner(
     slurm: &Slurm,
-    user: Option<String>,
-    group: Option<String>,
+    users: BTreeSet<String>,
+    groups: BTreeSet<String>,
 ) -> Result<(), ApiFailure> {
     let (uid, gid) = (slurm.user.uid, slurm.user.gid);
     let own = tokio::task::spawn_blocking(move || {
-        let user_is_own =
-            user.is_none_or(|name| name == uid.to_string() || name == names::user(uid));
-        let group_is_own =
-            group.is_none_or(|name| name == gid.to_string() || name == names::group(gid));
-        (user_is_own, group_is_own)
+        let is_user = |name: &String| *name == uid.to_string() || *name == names::user(uid);
+        let is_group = |name: &String| *name == gid.to_string() || *name == names::group(gid);
+        (users.iter().all(is_user), groups.iter().all(is_group))
     });
     // It fails only while the controller stops.
     let what = match own.await {
@@ -86,25 +88,81 @@ pub async fn update(
     State(core): State<Arc<Core>>,
     slurm: Slurm,
     Path((_, id)): Path<(String, String)>,
-    remark: Extension<Remark>,
+    Extension(remark): Extension<Remark>,
     body: Bytes,
 ) -> Result<Response, ApiFailure> {
     let read = change::read(&json(&body)?, slurm.version);
-    let change::Change { patch, hold, warnings } =
-        read.map_err(|error| bad_request(error.to_string()))?;
-    let user = slurm.user.clone();
+    let change = read.map_err(|error| bad_request(error.to_string()))?;
+    let hold = effective_hold(&core, core.key(&id)?, &change)?;
+    let Change { patch, warnings, .. } = change;
+    let (user, text) = (slurm.user.clone(), patch.text());
     let mut changed = Changed { jobs: Vec::new() };
+    // It is held before the change and released after it, so that it does not start as it was.
+    if hold == Some(true) {
+        remark.verb("jobs/hold");
+        changed = jobs::hold(State(core.clone()), user.clone(), Path(id.clone())).await?.0;
+    }
     if !patch.is_empty() {
         let body = Ok(Json(UpdateRequest { patch }));
-        let (core, path) = (State(core.clone()), Path(id.clone()));
-        changed = update::update(core, user.clone(), path, remark, body).await?.0;
+        let (state, path) = (State(core.clone()), Path(id.clone()));
+        let made = update::update(state, user.clone(), path, Extension(remark.clone()), body).await;
+        changed = match hold {
+            Some(true) => made.map_err(|failure| partly("the job is held, but unchanged", failure)),
+            _ => made,
+        }?
+        .0;
+        remark.verb("jobs/update");
+        remark.detail(match hold {
+            Some(true) => format!("{text}, held"),
+            _ => text.clone(),
+        });
     }
-    match hold {
-        Some(true) => changed = jobs::hold(State(core), user, Path(id)).await?.0,
-        Some(false) => changed = jobs::release(State(core), user, Path(id)).await?.0,
-        None => {}
+    if hold == Some(false) {
+        let released = jobs::release(State(core), user, Path(id)).await;
+        changed = match text.is_empty() {
+            false => released.map_err(|failure| partly("the job is changed, but held", failure)),
+            true => released,
+        }?
+        .0;
+        match text.is_empty() {
+            true => remark.verb("jobs/release"),
+            false => remark.detail(format!("{text}, released")),
+        }
     }
     Ok(slurm.answer_with(updated(&changed.jobs, slurm.version), &warnings))
+}
+
+/// Whether the change holds the job, or releases it.
+///
+/// # Errors
+/// [`Refusal::WrongPhase`] for a job that has ended: nothing of it can be changed.
+fn effective_hold(core: &Core, key: JobKey, change: &Change) -> Result<Option<bool>, Refusal> {
+    let state = core.state.read();
+    let record = state.job(key.job).ok_or(Refusal::UnknownJob { key })?;
+    let elements = || {
+        let named = |index: &Option<ArrayIndex>| key.index.is_none() || *index == key.index;
+        record.elements.iter().filter(move |(index, _)| named(index)).map(|(_, element)| element)
+    };
+    if elements().all(|element| element.phase == Phase::Done) {
+        let (verb, phase) = ("update".to_owned(), Phase::Done);
+        return Err(Refusal::WrongPhase { key, verb, phase });
+    }
+    Ok(match change.hold {
+        Some(Hold::Hold) => Some(true),
+        Some(Hold::Release) => Some(false),
+        Some(Hold::ReleaseIfHeld) => elements().any(|element| element.held).then_some(false),
+        None => None,
+    })
+}
+
+/// A failure of the second part of a change, with what the first part did.
+fn partly(done: &str, failure: ApiFailure) -> ApiFailure {
+    let (status, code) = failure.status_and_code();
+    let refusal = net::Refusal::new(status, code, format!("{done}: {failure}"));
+    ApiFailure::Http(match failure.hint() {
+        Some(hint) => refusal.hint(hint),
+        None => refusal,
+    })
 }
 
 /// DELETE /slurm/{version}/job/{job_id}: ends a job, or sends it the signal that the query names.
@@ -112,33 +170,47 @@ pub async fn cancel(
     State(core): State<Arc<Core>>,
     slurm: Slurm,
     Path((_, id)): Path<(String, String)>,
-    Query(query): Query<BTreeMap<String, String>>,
-    remark: Extension<Remark>,
+    Query(query): Query<Parameters>,
+    Extension(remark): Extension<Remark>,
 ) -> Result<Response, ApiFailure> {
-    let (user, path) = (slurm.user.clone(), Path(id));
+    check(&query, &["signal", "flags"], &[])?;
     let named = query.get("signal").filter(|text| !text.is_empty());
     let signal = named.map(|text| text.parse::<SignalNumber>());
     let signal = signal.transpose().map_err(|error| bad_request(format!("signal: {error}")))?;
-    let flags = query.get("flags").map(|flags| flags.to_ascii_uppercase()).unwrap_or_default();
-    let to = recipients(&flags);
+    let to = recipients(query.get("flags").map_or("", String::as_str))?;
+    let (user, path) = (slurm.user.clone(), Path(id.clone()));
     let Json(Changed { jobs }) = match signal {
         // KILL ends the job, as with scancel.
         None | Some(SignalNumber(9)) => jobs::cancel(State(core), user, path).await?,
         Some(signal) => {
+            remark.verb("jobs/signal");
+            // Fewer users may signal a job than may end it.
+            check_action(&core, &user, core.key(&id)?, JobAction::Signal).await?;
             let body = Ok(Json(JobSignalRequest { signal, to }));
-            signal::signal(State(core), user, path, remark, body).await?
+            signal::signal(State(core), user, path, Extension(remark), body).await?
         }
     };
     Ok(slurm.answer(cancelled(&jobs, slurm.version)))
 }
 
+/// Flags that change nothing here: there is one cluster, and jobs end at once.
+const OTHER_FLAGS: &[&str] = &["ARRAY_TASK", "HURRY", "NO_SIBLING_JOBS", "VERBOSE"];
+
 /// The processes that get a signal (man scancel, --batch and --full).
-fn recipients(flags: &str) -> Reached {
-    match flags {
-        flags if flags.contains("BATCH_JOB") => Reached::Script,
-        flags if flags.contains("FULL_JOB") => Reached::All,
-        _ => Reached::Steps,
+fn recipients(flags: &str) -> Result<Reached, ApiFailure> {
+    let mut to = Reached::Steps;
+    for flag in flags.split(',').map(str::trim).filter(|flag| !flag.is_empty()) {
+        match flag.to_ascii_uppercase().as_str() {
+            "BATCH_JOB" => to = Reached::Script,
+            "FULL_JOB" => to = Reached::All,
+            flag if OTHER_FLAGS.contains(&flag) => {}
+            flag => {
+                let message = format!("flags: there is no `{flag}`: use BATCH_JOB or FULL_JOB");
+                return Err(bad_request(message));
+            }
+        }
     }
+    Ok(to)
 }
 
 fn json(body: &[u8]) -> Result<Value, ApiFailure> {

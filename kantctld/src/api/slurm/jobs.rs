@@ -7,7 +7,9 @@ use crate::core::Core;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use common::id::JobKey;
+use common::job::Phase;
 use common::reason::Refusal;
+use common::time::Time;
 use common::wire::api::{JobQuery, JobView};
 use query::view;
 use serde_json::{Map, Value};
@@ -20,11 +22,11 @@ use std::sync::Arc;
 
 /// GET /slurm/{version}/jobs
 pub async fn list(State(core): State<Arc<Core>>, slurm: Slurm) -> Result<Response, ApiFailure> {
-    let (waits, page) = (core.last_waits(), page(&core, &slurm).await?);
+    let (waits, (page, warnings)) = (core.last_waits(), page(&core, &slurm, None).await?);
     slurm
-        .answer_slowly(&core, move |state, viewer, version| {
+        .answer_slowly_with(&core, warnings, move |state, viewer, version| {
             let query = JobQuery { all: true, ..JobQuery::default() };
-            Ok(fields(view::job_list(state, viewer, &query, &waits).jobs, page, version))
+            Ok(fields(state, view::job_list(state, viewer, &query, &waits).jobs, page, version))
         })
         .await
 }
@@ -38,9 +40,9 @@ pub async fn show(
 ) -> Result<Response, ApiFailure> {
     core.refresh().await?;
     let (key, waits) = (core.key(&id)?, core.last_waits());
-    let page = page(&core, &slurm).await?;
+    let (page, warnings) = page(&core, &slurm, Some(key)).await?;
     slurm
-        .answer_slowly(&core, move |state, viewer, version| {
+        .answer_slowly_with(&core, warnings, move |state, viewer, version| {
             let detail = |key| view::job_detail(state, viewer, key, &waits).map(|list| list.jobs);
             let mut jobs = detail(key).ok_or(Refusal::UnknownJob { key })?;
             let behind: Vec<JobKey> = match key.offset() {
@@ -48,24 +50,48 @@ pub async fn show(
                 Some(_) => Vec::new(),
             };
             jobs.extend(behind.into_iter().filter_map(detail).flatten());
-            Ok(fields(jobs, page, version))
+            Ok(fields(state, jobs, page, version))
         })
         .await
 }
 
-/// What all jobs of an answer share.
-async fn page(core: &Arc<Core>, slurm: &Slurm) -> Result<Page, ApiFailure> {
-    let waiting = priorities(core, &slurm.user).await?;
-    let priorities: BTreeMap<JobKey, i64> =
-        waiting.into_iter().map(|view| (view.key, view.total)).collect();
-    let cluster = core.cluster();
-    Ok(Page { cluster, as_of: core.now(), priorities, ..Page::default() })
+/// What all jobs of an answer share, and warnings about it.
+async fn page(
+    core: &Arc<Core>,
+    slurm: &Slurm,
+    job: Option<JobKey>,
+) -> Result<(Page, Vec<String>), ApiFailure> {
+    let priorities = priorities(core, &slurm.user, job).await?;
+    let missing = "priority: too many forecasts are in progress, so it is 0 for all jobs here";
+    let warnings = priorities.is_none().then(|| missing.to_owned());
+    let (cluster, priorities) = (core.cluster(), priorities.unwrap_or_default());
+    let page = Page { cluster, as_of: core.now(), priorities, ..Page::default() };
+    Ok((page, warnings.into_iter().collect()))
 }
 
-fn fields(jobs: Vec<JobView>, page: Page, version: Version) -> Map<String, Value> {
-    let page = Page { groups: names::groups(&jobs), ..page };
+fn fields(
+    state: &state::State,
+    jobs: Vec<JobView>,
+    page: Page,
+    version: Version,
+) -> Map<String, Value> {
+    let page = Page { groups: names::groups(&jobs), starts: starts(state, &jobs), ..page };
     let shown = jobs.iter().map(|one| job(one, &page, version)).collect();
     let mut fields = frame::list("jobs", shown);
     fields.extend(list_times(&page, version));
     fields
+}
+
+/// When the jobs that prepare their nodes got them: they are shown as running, and a job that runs
+/// has a start.
+pub(super) fn starts<'a>(
+    state: &state::State,
+    jobs: impl IntoIterator<Item = &'a JobView>,
+) -> BTreeMap<JobKey, Time> {
+    let starting = jobs.into_iter().filter(|job| job.phase == Phase::Starting);
+    let start = |job: &JobView| {
+        let (_, element) = state.element(job.key)?;
+        Some((job.key, element.run.as_ref()?.allocated_at))
+    };
+    starting.filter_map(start).collect()
 }

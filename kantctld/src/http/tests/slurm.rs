@@ -1,6 +1,10 @@
 //! Slurm's REST API on the HTTP port.
 
+mod jobs;
+
 use super::{Answer, Served};
+use axum::body::Body;
+use axum::http::Request;
 use common::token::Scope;
 use serde_json::{Value, json};
 
@@ -80,6 +84,10 @@ async fn a_refusal_is_an_error_of_slurm() {
         ("GET /slurm/v0.0.39/jobs", 404, 9200, "v0.0.38, v0.0.40"),
         ("GET /slurm/v0.0.40/steps", 404, 9200, "has no /slurm/v0.0.40/steps"),
         ("GET /slurmdb/v0.0.40/jobs?colour=red", 400, 9200, "no filter `colour`"),
+        ("GET /slurmdb/v0.0.40/jobs?step=7.0", 400, 9200, "is a step"),
+        ("GET /slurmdb/v0.0.40/jobs?cluster=other", 400, 9200, "there is only"),
+        ("GET /slurmdb/v0.0.40/job/7?users=root", 400, 9200, "no filter `users`"),
+        ("POST /slurm/v0.0.40/job/abc", 403, 2002, "jobs:manage"),
         ("PUT /slurm/v0.0.40/jobs", 403, 2002, "not open to tokens"),
     ] {
         let answer = asked(&served, line, &secret, "").await;
@@ -114,6 +122,12 @@ async fn the_user_of_a_request_is_the_tokens() {
         if status == 401 {
             assert_eq!(error(&answer)["error_number"], 1007, "{headers:?}");
         }
+    }
+    // On the socket, where the kernel says who asks, the header gives nobody's rights either.
+    for (name, status) in [("root", 200), ("daemon", 401)] {
+        let request = Request::builder().uri("/slurm/v0.0.40/jobs").header("host", "kant");
+        let request = request.header("x-slurm-user-name", name).body(Body::empty()).unwrap();
+        assert_eq!(served.local.send(request).await.unwrap().status().as_u16(), status, "{name}");
     }
     // Only Slurm's paths know Slurm's header.
     assert_eq!(served.ask("GET /v1/jobs", &[&token], "").await.status, 401);
