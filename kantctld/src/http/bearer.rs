@@ -6,7 +6,7 @@ use crate::clock::wall_clock;
 use crate::core::Core;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use common::token::{Scope, Scopes, TOKEN_PREFIX, TokenId};

@@ -139,10 +139,8 @@ pub async fn update(
 fn effective_hold(core: &Core, key: JobKey, change: &Change) -> Result<Option<bool>, Refusal> {
     let state = core.state.read();
     let record = state.job(key.job).ok_or(Refusal::UnknownJob { key })?;
-    let elements = || {
-        let named = |index: &Option<ArrayIndex>| key.index.is_none() || *index == key.index;
-        record.elements.iter().filter(move |(index, _)| named(index)).map(|(_, element)| element)
-    };
+    let named = |index: &Option<ArrayIndex>| key.index.is_none() || *index == key.index;
+    let elements = || record.elements.iter().filter(|(index, _)| named(index)).map(|(_, one)| one);
     if elements().all(|element| element.phase == Phase::Done) {
         let (verb, phase) = ("update".to_owned(), Phase::Done);
         return Err(Refusal::WrongPhase { key, verb, phase });

@@ -12,7 +12,7 @@ use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use common::id::JobKey;
 use common::time::Time;
-use common::wire::api::{HistoryQuery, HistoryRun, JobView};
+use common::wire::api::{HistoryList, HistoryQuery, HistoryRun, JobView};
 use query::view;
 use serde_json::Value;
 use slurm_json::account_job::job as show_job;
@@ -147,12 +147,16 @@ async fn finished(
     user: &net::User,
     query: &HistoryQuery,
 ) -> Result<(Vec<HistoryRun>, Vec<String>), ApiFailure> {
-    let (runs, is_whole) = all_pages(async |limit, after| {
-        let asked = HistoryQuery { steps: true, limit: Some(limit), after, ..query.clone() };
-        let page = history_page(core, user.uid, core.viewer(user), asked).await?;
-        Ok((page.runs, page.next))
-    })
-    .await?;
+    let (mut pages, mut after) = (Pages::default(), None);
+    while let Some(limit) = pages.next_limit() {
+        let limit = Some(limit);
+        let asked = HistoryQuery { steps: true, limit, after, ..query.clone() };
+        let HistoryList { runs, next, .. } =
+            history_page(core, user.uid, core.viewer(user), asked).await?;
+        pages.add(runs, next.is_none());
+        after = next;
+    }
+    let Pages { entries: runs, is_whole, .. } = pages;
     if is_whole {
         return Ok((runs, Vec::new()));
     }
@@ -166,25 +170,31 @@ async fn finished(
     Ok((runs, vec![warning]))
 }
 
-/// The entries of the pages from the first on, each of at most this many entries after this cursor,
-/// and whether these are all pages.
-async fn all_pages<R>(
-    read: impl AsyncFn(u32, Option<String>) -> Result<(Vec<R>, Option<String>), ApiFailure>,
-) -> Result<(Vec<R>, bool), ApiFailure> {
-    let (mut entries, mut after, mut left) = (Vec::new(), None, RUNS_MAX);
-    for _ in 0..PAGES_MAX {
-        let (page, next) = read(left, after).await?;
-        left = left.saturating_sub(u32::try_from(page.len()).unwrap_or(u32::MAX));
-        entries.extend(page);
-        if next.is_none() {
-            return Ok((entries, true));
-        }
-        after = next;
-        if left == 0 {
-            break;
-        }
+/// The entries of the pages that are read, from the first on.
+struct Pages<T> {
+    entries: Vec<T>,
+    count: u32,
+    /// Whether these are all pages.
+    is_whole: bool,
+}
+
+impl<T> Default for Pages<T> {
+    fn default() -> Self {
+        Self { entries: Vec::new(), count: 0, is_whole: false }
     }
-    Ok((entries, false))
+}
+
+impl<T> Pages<T> {
+    /// The most entries of the next page; `None`: no further page is wanted.
+    fn next_limit(&self) -> Option<u32> {
+        let left = RUNS_MAX.saturating_sub(u32::try_from(self.entries.len()).unwrap_or(u32::MAX));
+        (!self.is_whole && self.count < PAGES_MAX && left > 0).then_some(left)
+    }
+
+    fn add(&mut self, page: Vec<T>, is_last: bool) {
+        self.entries.extend(page);
+        (self.count, self.is_whole) = (self.count + 1, is_last);
+    }
 }
 
 /// A job that still waits or runs, as a run.
@@ -205,23 +215,22 @@ mod tests {
     use super::*;
 
     /// Of this many entries in pages of at most this many: how many are read, and whether all are.
-    async fn read(count: u32, page_max: u32) -> (usize, bool) {
-        let pages = all_pages(async |limit, after| {
-            let begin = after.map_or(0, |cursor: String| cursor.parse().unwrap());
+    fn read(count: u32, page_max: u32) -> (usize, bool) {
+        let (mut pages, mut begin) = (Pages::default(), 0);
+        while let Some(limit) = pages.next_limit() {
             let end = count.min(begin + limit.min(page_max));
-            let next = (end < count).then(|| end.to_string());
-            Ok(((begin..end).collect(), next))
-        });
-        let (entries, is_whole): (Vec<u32>, bool) = pages.await.unwrap();
-        assert!(entries.iter().copied().eq(0..u32::try_from(entries.len()).unwrap()));
-        (entries.len(), is_whole)
+            pages.add((begin..end).collect(), end == count);
+            begin = end;
+        }
+        assert!(pages.entries.iter().copied().eq(0..begin));
+        (pages.entries.len(), pages.is_whole)
     }
 
-    #[tokio::test]
-    async fn an_answer_has_all_pages_or_tells_that_some_are_missing() {
-        assert_eq!(read(7, 3).await, (7, true));
-        assert_eq!(read(RUNS_MAX, 5000).await, (10_000, true));
-        assert_eq!(read(RUNS_MAX + 5, 9000).await, (10_000, false));
-        assert_eq!(read(50, 10).await, (40, false), "four pages of 8 MiB");
+    #[test]
+    fn an_answer_has_all_pages_or_tells_that_some_are_missing() {
+        assert_eq!(read(7, 3), (7, true));
+        assert_eq!(read(RUNS_MAX, 5000), (10_000, true));
+        assert_eq!(read(RUNS_MAX + 5, 9000), (10_000, false));
+        assert_eq!(read(50, 10), (40, false), "four pages of 8 MiB");
     }
 }
