@@ -90,6 +90,12 @@ pub(super) const FIELDS: &[Row] = &[
     field("required_switches", Number(Attribute::Switches)).from(Version::V40),
     field("segment_size", Number(Attribute::Segment)).from(Version::V42),
     field("flags", Own(own::flags)).from(Version::V40),
+    // Other names that slurmrestd 22.05 takes (openapi/v0.0.38/jobs.c, job_params).
+    field("job_name", Text(Attribute::JobName)).until(Version::V38),
+    field("ntasks", Number(Attribute::Ntasks)).until(Version::V38),
+    field("constraint", Text(Attribute::Constraint)).until(Version::V38),
+    field("nodelist", List(Attribute::Nodelist)).until(Version::V38),
+    field("exclude_nodes", List(Attribute::Exclude)).until(Version::V38),
     // Without effect.
     field("account_gather_frequency", Unused(MEASURED)),
     field("admin_comment", Unused("use comment")).from(Version::V40),

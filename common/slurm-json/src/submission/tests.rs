@@ -248,3 +248,17 @@ fn a_variable_may_be_named_as_the_state_of_a_number() {
     let read = submission(&json!({ "script": "x", "job": job }), Version::V38).unwrap();
     assert_eq!((read.environment.len(), read.environment["set"].as_str()), (2, "a"));
 }
+
+#[test]
+fn other_names_of_fields_are_read_in_0_0_38() {
+    let job = json!({
+        "job_name": "train", "ntasks": 2, "constraint": "ib", "nodelist": ["g-1"],
+        "exclude_nodes": "g-2",
+    });
+    let ask = asked(job.clone(), Version::V38).unwrap();
+    assert_eq!((ask.name.as_str(), ask.request.tasks), ("train", Tasks(2)));
+    assert_eq!((ask.request.only_nodes.len(), ask.request.not_nodes.len()), (1, 1));
+    assert!(asked(job, Version::V40).unwrap_err().contains("no field `constraint`"));
+    let twice = asked(json!({ "ntasks": 2, "tasks": 3 }), Version::V38).unwrap_err();
+    assert!(twice.contains("tasks: it contradicts ntasks"), "{twice}");
+}
