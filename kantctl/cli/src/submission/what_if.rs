@@ -116,7 +116,7 @@ fn is_removed(removed: Removed, value: &str) -> bool {
 mod tests {
     use super::*;
     use common::gpu::GpuKind;
-    use common::job::attributes::{GpuAmount, GpusValue, TaskCount};
+    use common::job::attributes::{GpuAmount, GpusValue, NodeCount, TaskCount};
     use common::time::{Span, Time};
     use common::unit::{Bytes, Gpus, Tasks};
     use proptest::prelude::*;
