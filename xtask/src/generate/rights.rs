@@ -29,13 +29,15 @@ A user has the rights of all their roles. Roles count on a controller's own sock
 has the scope `admin`. They do not count on nodes, unless `nodes_may_vouch_for = \"operators\"`: root on
 a node can make it vouch for any user. What is open to every user shows each what `private` allows.
 
-Some requests do several things. `POST /v1/jobs/{key}/steps` signals a step for the owner and operators
-only, and starts programs for the owner only. `DELETE /slurm/{version}/job/{job_id}` with `signal` is for
-the owner and operators only. `GET /v1/tokens?all=true` is for support, viewers and operators. Coordinators
-change only how a job is scheduled: not its name, comment or e-mail options. They cannot lower its `nice` below 0 or raise the
-time limit of a started job, and move it only to queues and accounts that they coordinate. Coordinators and support requeue a job that runs, or that ended by a
-lost node, a failed launch or a preemption; not one that was cancelled, that ended by itself, or that
-has `--no-requeue`. The audit log has who read the script or output of another user's job.
+Some requests do several things. `POST /v1/jobs/{key}/steps` signals a step for the owner and
+operators only, and starts programs for the owner only. `DELETE /slurm/{version}/job/{job_id}` with
+`signal` is for the owner and operators only. `GET /v1/tokens?all=true` is for support, viewers and
+operators. Coordinators change only how a job is scheduled: not its name, comment or e-mail options.
+They cannot lower its `nice` below 0 or raise the time limit of a started job, and move it only to
+queues and accounts that they coordinate. Coordinators and support requeue a job that runs, or that
+ended by a lost node, a failed launch or a preemption; not one that was cancelled, that ended by
+itself, or that has `--no-requeue`. The audit log has who read the script or output of another
+user's job.
 ";
 
 /// The page.
