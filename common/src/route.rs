@@ -6,7 +6,7 @@ use crate::right::{JobAction, Right};
 use crate::token::Scope;
 
 /// The methods of the API.
-pub const METHODS: [&str; 2] = ["GET", "POST"];
+pub const METHODS: [&str; 3] = ["GET", "POST", "DELETE"];
 
 /// A route of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,12 +23,19 @@ impl Route {
     /// Whether its path names a job, whose owner and queue count for the right.
     #[must_use]
     pub fn names_job(&self) -> bool {
-        self.path.starts_with(JOB_PATH)
+        JOB_PATHS.iter().any(|beginning| self.path.starts_with(beginning))
+    }
+
+    /// Whether it is a route of kant's own API, which `openapi.json` describes; the others are
+    /// Slurm's.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        self.path.starts_with("/v1/")
     }
 }
 
 /// The beginning of the paths that name a job.
-const JOB_PATH: &str = "/v1/jobs/{key}";
+const JOB_PATHS: [&str; 2] = ["/v1/jobs/{key}", "/slurm/{version}/job/{job_id}"];
 
 const fn get(path: &'static str, scope: Scope, right: Right) -> Route {
     Route { method: "GET", path, scope: Some(scope), right }
@@ -36,6 +43,10 @@ const fn get(path: &'static str, scope: Scope, right: Right) -> Route {
 
 const fn post(path: &'static str, scope: Scope, right: Right) -> Route {
     Route { method: "POST", path, scope: Some(scope), right }
+}
+
+const fn delete(path: &'static str, scope: Scope, right: Right) -> Route {
+    Route { method: "DELETE", path, scope: Some(scope), right }
 }
 
 const fn get_job(path: &'static str, action: JobAction) -> Route {
@@ -121,6 +132,31 @@ pub const ROUTES: &[Route] = &[
     post("/v1/reservations", Admin, Operate),
     post("/v1/reservations/{name}/delete", Admin, Operate),
     post("/v1/reservations/{name}/update", Admin, Operate),
+    get("/slurm/{version}/ping", ClusterRead, Everyone),
+    get("/slurm/{version}/diag", ClusterRead, Everyone),
+    get("/slurm/{version}/jobs", JobsRead, Everyone),
+    get("/slurm/{version}/job/{job_id}", JobsRead, See.right()),
+    get("/slurm/{version}/nodes", ClusterRead, Everyone),
+    get("/slurm/{version}/node/{name}", ClusterRead, Everyone),
+    get("/slurm/{version}/partitions", ClusterRead, Everyone),
+    get("/slurm/{version}/partition/{name}", ClusterRead, Everyone),
+    get("/slurm/{version}/reservations", ClusterRead, Everyone),
+    get("/slurm/{version}/reservation/{name}", ClusterRead, Everyone),
+    get("/slurm/{version}/licenses", ClusterRead, Everyone),
+    post("/slurm/{version}/job/submit", JobsSubmit, Everyone),
+    post("/slurm/{version}/job/{job_id}", JobsManage, JobAction::Update.right()),
+    delete("/slurm/{version}/job/{job_id}", JobsManage, JobAction::Cancel.right()),
+    get("/slurmdb/{version}/jobs", JobsRead, Everyone),
+    get("/slurmdb/{version}/job/{job_id}", JobsRead, Everyone),
+    get("/slurmdb/{version}/accounts", ClusterRead, Everyone),
+    get("/slurmdb/{version}/account/{name}", ClusterRead, Everyone),
+    get("/slurmdb/{version}/qos", ClusterRead, Everyone),
+    get("/slurmdb/{version}/qos/{name}", ClusterRead, Everyone),
+    get("/slurmdb/{version}/users", ClusterRead, Everyone),
+    get("/slurmdb/{version}/user/{name}", ClusterRead, Everyone),
+    get("/slurmdb/{version}/associations", ClusterRead, Everyone),
+    get("/slurmdb/{version}/clusters", ClusterRead, Everyone),
+    get("/slurmdb/{version}/ping", ClusterRead, Everyone),
     closed("GET", "/v1/tokens", Everyone),
     closed("POST", "/v1/tokens", Everyone),
     closed("POST", "/v1/tokens/{id}/revoke", Own),

@@ -36,6 +36,7 @@ mod services;
 mod share;
 mod signal;
 mod slow_query;
+mod slurm;
 mod solve;
 mod steps;
 mod submit;
@@ -55,12 +56,13 @@ pub use audit::AuditPath;
 use audited::Auditor;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{get, post};
 use common::wire::node::NODE_PATH;
 use common::wire::peer::PEER_PATH;
 use leader::Relay;
 pub use openapi::show as openapi;
+pub use slurm::{in_slurms_form, is_slurms};
 use std::sync::Arc;
 pub use token_check::{has_roles as token_has_roles, invalid as token_invalid};
 
@@ -76,21 +78,27 @@ pub fn router(core: Arc<Core>) -> Router {
     let relay = Arc::new(Relay::new(core.clone(), core.peers.identity.clone()));
     let leader_socket = from_fn_with_state(core.clone(), leader_socket::check);
     let rights = || from_fn_with_state(core.clone(), right_check::check);
-    Router::new()
+    let routes = Router::new()
         .merge(
             leader_routes()
                 .merge(stream_routes())
+                .merge(slurm::routes())
                 .route_layer(rights())
                 .route_layer(from_fn_with_state(relay, leader::answer_or_forward)),
         )
         .merge(leader_socket_routes().route_layer(rights()).route_layer(leader_socket))
-        .merge(local_routes().route_layer(rights()))
+        .merge(local_routes().merge(slurm::local_routes()).route_layer(rights()))
         .fallback(error::no_such_path)
         .layer(from_fn_with_state(core.clone(), body_limit::limit_body))
         .layer(from_fn_with_state(core.clone(), caller_check::check))
         .layer(from_fn_with_state(auditor, audited::audited))
         .layer(DefaultBodyLimit::max(body_limit::BODY_BYTES_MAX))
-        .with_state(core)
+        .with_state(core);
+    // Around the router, which must see the path without its slash.
+    Router::new()
+        .fallback_service(routes)
+        .layer(from_fn(slurm::in_slurms_form))
+        .layer(from_fn(slurm::without_slash))
 }
 
 /// Routes that the leader answers; another controller forwards them.

@@ -25,3 +25,10 @@ pub fn user_name(uid: u32) -> String {
     let user = User::from_uid(nix::unistd::Uid::from_raw(uid)).ok().flatten();
     user.map_or_else(|| uid.to_string(), |user| user.name)
 }
+
+/// The name of a group, or the gid as text. May block.
+#[must_use]
+pub fn group_name(gid: Gid) -> String {
+    let group = Group::from_gid(nix::unistd::Gid::from_raw(gid.0)).ok().flatten();
+    group.map_or_else(|| gid.to_string(), |group| group.name)
+}

@@ -19,6 +19,7 @@ pub use page::session_cookie;
 #[cfg(test)]
 mod tests;
 
+use crate::api::in_slurms_form;
 use crate::core::Core;
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
@@ -30,7 +31,8 @@ pub fn router(core: Arc<Core>, api: Router, is_secure: bool) -> Router {
     let pages = page::router(core.clone(), api.clone(), is_secure);
     let programs = api
         .layer(from_fn_with_state(core.clone(), bearer::identify))
-        .layer(from_fn(problem::problem_details));
+        .layer(from_fn(problem::problem_details))
+        .layer(from_fn(in_slurms_form));
     let metrics = metrics::Metrics { core: core.clone(), last: Arc::default() };
     Router::new()
         .route("/livez", get(health::live))

@@ -110,6 +110,18 @@ impl ArraySpec {
     }
 }
 
+/// Indices in ascending order as Slurm writes them: `0-3,7`.
+#[must_use]
+pub fn index_ranges(indices: &[ArrayIndex]) -> String {
+    let follows = |a: &ArrayIndex, b: &ArrayIndex| a.0.checked_add(1) == Some(b.0);
+    let show = |run: &[ArrayIndex]| match run {
+        [] => String::new(),
+        [one] => one.to_string(),
+        [first, .., last] => format!("{first}-{last}"),
+    };
+    indices.chunk_by(follows).map(show).collect::<Vec<_>>().join(",")
+}
+
 impl FromStr for ArraySpec {
     type Err = ArrayError;
     fn from_str(text: &str) -> Result<Self, ArrayError> {

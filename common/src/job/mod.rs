@@ -1,6 +1,7 @@
 //! Jobs: requests, states and ends.
 
 pub mod array;
+pub mod asked;
 pub mod attributes;
 pub mod check;
 pub mod dependency;
@@ -26,7 +27,7 @@ pub use dependency::Dependency;
 pub use end::{EndCause, ExitStatus, GpuUsage, PreemptReason, Preempted, StepEnd, Usage};
 pub use mail::{Mail, MailEvent, MailEvents};
 pub use moving::Moving;
-pub use patch::Patch;
+pub use patch::{ChangeError, Patch};
 pub use probe::{Probe, ProbeAction, Probes};
 pub use replica::{Metrics, MetricsSource, PortGrant, Replica, ReplicaHealth, ReplicaStatus};
 pub use set::{SetPlace, check_size};

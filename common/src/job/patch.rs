@@ -1,6 +1,6 @@
 //! Changes to a job's request, made by `kantctl update` or assumed by `kantctl explain --what-if`.
 
-use super::attributes::{Attribute, Changeable, FromValue, Removed, Value};
+use super::attributes::{Attribute, Changeable, FromValue, NodeCount, Removed, TimeLimit, Value};
 use super::spec::Ask;
 use schemars::JsonSchema;
 use serde::de::{MapAccess, Visitor};
@@ -41,7 +41,44 @@ impl<'de> Visitor<'de> for PatchVisitor {
     }
 }
 
+/// A change that cannot be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ChangeError {
+    #[error("it cannot be changed")]
+    Fixed,
+    #[error("it, or an alternative of it, is changed twice: leave one out")]
+    Twice,
+    #[error("it cannot be removed: give a value")]
+    Kept,
+    #[error("a range of nodes must be given as tasks: ntasks=1-4")]
+    Range,
+    #[error("a time limit cannot be removed: write a time")]
+    Unlimited,
+}
+
 impl Patch {
+    /// With one more change that a user asks for; without a value, the attribute is removed.
+    ///
+    /// # Errors
+    /// [`ChangeError`] for one that the table of attributes does not allow, or that another change
+    /// contradicts.
+    pub fn changed(self, attribute: Attribute, value: Option<Value>) -> Result<Self, ChangeError> {
+        let row = attribute.row();
+        if row.changeable == Changeable::Never {
+            return Err(ChangeError::Fixed);
+        }
+        if self.has(attribute) || attribute.alternatives().any(|other| self.has(other)) {
+            return Err(ChangeError::Twice);
+        }
+        match value {
+            None if row.removed == Removed::Never => Err(ChangeError::Kept),
+            None => Ok(self.without(attribute)),
+            Some(Value::NodeCount(NodeCount { least: Some(_), .. })) => Err(ChangeError::Range),
+            Some(Value::TimeLimit(TimeLimit(None))) => Err(ChangeError::Unlimited),
+            Some(value) => Ok(self.with(attribute, value)),
+        }
+    }
+
     /// With one more change. An earlier change of the attribute is replaced.
     #[must_use]
     pub fn with(mut self, attribute: Attribute, value: impl Into<Value>) -> Self {
@@ -306,5 +343,26 @@ mod tests {
             assert!(summary.starts_with("--comment=ü"), "{summary}");
             assert!(summary.ends_with('…'), "{summary}");
         }
+    }
+
+    #[test]
+    fn a_change_is_checked_by_the_table() {
+        let change = |attribute, value| Patch::default().changed(attribute, value);
+        let range = NodeCount { most: 4, least: Some(1) };
+        for (attribute, value, expected) in [
+            (Attribute::Output, Some(Value::Text("x".to_owned())), ChangeError::Fixed),
+            (Attribute::Nice, None, ChangeError::Kept),
+            (Attribute::Nodes, Some(range.into()), ChangeError::Range),
+            (Attribute::Time, Some(TimeLimit(None).into()), ChangeError::Unlimited),
+        ] {
+            assert_eq!(change(attribute, value), Err(expected), "{attribute}");
+        }
+        let removed = change(Attribute::Dependency, None).unwrap();
+        assert_eq!(removed, Patch::default().without(Attribute::Dependency));
+        let nodes = Value::from(NodeCount { most: 4, least: None });
+        let changed = removed.changed(Attribute::Nodes, Some(nodes)).unwrap();
+        assert_eq!(changed.changed(Attribute::Dependency, None), Err(ChangeError::Twice));
+        let gpus = change(Attribute::Gpus, None).unwrap();
+        assert_eq!(gpus.changed(Attribute::GpusPerNode, None), Err(ChangeError::Twice));
     }
 }

@@ -16,7 +16,7 @@ use std::fmt::Write;
 const OTHERS: &[(&str, &str)] = &[
     ("sstat", "not yet: `kantctl show job` shows a job's usage once it has ended"),
     ("sbcast, scrontab, strigger", "not yet"),
-    ("slurmrestd", "kantctld's API: JSON over HTTP on its socket"),
+    ("slurmrestd", "kantctld serves its routes: see operating/slurm-rest.md"),
 ];
 
 /// Options without effect: command and option id. An empty command means every command.

@@ -2,7 +2,7 @@
 //! -O` and `sacct -o`, and the value.
 //! Source: man squeue (--format, --Format), man sacct (--format).
 
-use super::job_line::{Line, LinePart, Value, format_measured, format_size};
+use super::line_value::Value;
 use cli::output::user_names;
 use common::job::attributes::{self, Attribute, Kind, ROWS, Row, SlurmNames};
 use common::job::{Ask, Phase};
@@ -10,6 +10,8 @@ use common::resource::{GpuRequest, MemoryRequest};
 use common::time::Span;
 use common::unit::Bytes;
 use common::wire::api::JobView;
+use slurm_json::job_line::{Line, LinePart};
+use slurm_json::size::{format_measured, format_size};
 use std::sync::LazyLock;
 
 #[derive(Debug, Clone, Copy)]

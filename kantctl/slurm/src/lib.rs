@@ -10,18 +10,14 @@ mod membership;
 pub mod repeat;
 mod running_steps;
 pub mod shared_options;
-pub mod size;
 pub mod unsupported;
 
-pub mod job_line;
+pub mod line_value;
 pub mod node_field;
-pub mod partitions;
 
 pub mod job_fields;
 pub mod json;
 
-pub mod json_account;
-pub mod json_node;
 pub mod sacct_field;
 
 pub mod sacct;

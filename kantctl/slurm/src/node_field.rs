@@ -3,13 +3,12 @@
 
 use cli::output::user_names::{self, user};
 use cli::slurm_time::{moment, short_span};
-use common::gpu::Gpu;
 use common::hostlist::fold;
 use common::node::{Contact, NodeStatus};
 use common::policy::queue::Queue;
 use common::wire::api::NodeView;
 use jiff::tz::TimeZone;
-use std::collections::BTreeMap;
+use slurm_json::node_state::{features, gres, state_name, unavailable_reason};
 
 /// A line of sinfo: the nodes whose shown fields are equal, each node once.
 #[derive(Debug, Clone)]
@@ -200,40 +199,6 @@ fn threads(node: &NodeView) -> u64 {
     u64::from(node.inventory.threads_per_core)
 }
 
-/// Slurm's name of a node's state, with a star for a node that does not respond.
-#[must_use]
-pub fn state_name(node: &NodeView, compact: bool) -> String {
-    let word = match (node.status, compact) {
-        (NodeStatus::Mixed, true) => "mix",
-        (NodeStatus::Allocated, true) => "alloc",
-        (NodeStatus::Draining, true) => "drng",
-        (NodeStatus::Drained, true) => "drain",
-        (status, _) => status.word(),
-    };
-    let star = if node.contact == Contact::Connected { "" } else { "*" };
-    format!("{word}{star}")
-}
-
-/// `gpu:h100:8`, `(null)`.
-#[must_use]
-pub fn gres(gpus: &[Gpu]) -> String {
-    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
-    gpus.iter().for_each(|gpu| *kinds.entry(&gpu.kind.0).or_default() += 1);
-    let shown: Vec<String> =
-        kinds.iter().map(|(kind, count)| format!("gpu:{kind}:{count}")).collect();
-    if shown.is_empty() { "(null)".to_owned() } else { shown.join(",") }
-}
-
-/// Why no job starts on the node; `none` for a node in service.
-#[must_use]
-pub fn unavailable_reason(node: &NodeView) -> String {
-    match (&node.drain, node.contact) {
-        (Some(drain), _) => drain.reason.clone(),
-        (None, Contact::Connected) => "none".to_owned(),
-        (None, Contact::Silent { .. } | Contact::Lost { .. }) => "Not responding".to_owned(),
-    }
-}
-
 fn unavailable_since(node: &NodeView) -> Option<common::time::Time> {
     match (&node.drain, node.contact) {
         (Some(drain), _) => Some(drain.since),
@@ -281,12 +246,4 @@ fn cpus_by_state(line: &Line<'_>) -> String {
         }
     }
     format!("{used}/{idle}/{other}/{}", used + idle + other)
-}
-
-/// The features that jobs may request: `ib,rack7`.
-#[must_use]
-pub fn features(node: &NodeView) -> String {
-    let features = &node.inventory.features;
-    let names: Vec<&str> = features.iter().map(|feature| feature.as_str()).collect();
-    if names.is_empty() { "(null)".to_owned() } else { names.join(",") }
 }

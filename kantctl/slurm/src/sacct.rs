@@ -5,10 +5,10 @@ mod job_records;
 
 use super::cluster_name::cluster_name;
 use super::format::{self, Cell, Piece};
-use super::job_line::{Line, LinePart, Page, Unit, group_lines};
+use super::json;
+use super::line_value::group_lines;
 use super::sacct_field::{self, SacctField};
 use super::shared_options::Common;
-use super::{json, json_account};
 use cli::failure::{Failure, OK};
 use cli::keys::{self, Keys};
 use cli::output::{Screen, screen};
@@ -19,6 +19,9 @@ use common::job::Phase;
 use common::job::attributes::Hosts;
 use common::wire::api::JobView;
 use job_records::{JobRecords, Window};
+use slurm_json::account_job;
+use slurm_json::job_line::{Line, LinePart, Page};
+use slurm_json::size::Unit;
 
 const DEFAULT_FORMAT: &str = "jobid,jobname,partition,account,alloccpus,state,exitcode";
 /// States of Slurm that no job of kant has.
@@ -231,7 +234,8 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         let each = jobs.flat_map(|line| {
             line.jobs.iter().map(|job| Line { jobs: std::slice::from_ref(job), job, ..*line })
         });
-        let shown = each.map(|line| json_account::job(&line, found.steps_of(line.job)));
+        let shown =
+            each.map(|line| account_job::job(&line, found.steps_of(line.job), json::VERSION));
         return json::print(screen, "jobs", shown.collect());
     }
     for line in formatted_lines(args, &cells, &lines, screen) {

@@ -2,8 +2,8 @@
 //! the values.
 
 use super::job_fields::{JobField, fields, in_account};
-use super::job_line::Line;
 use jiff::tz::TimeZone;
+use slurm_json::job_line::Line;
 
 /// Fields of sacct that kant does not record and shows empty, as sacct does for missing values.
 pub const ACCOUNT_EMPTY: &[&str] = &[

@@ -7,6 +7,7 @@ mod node;
 mod partition;
 mod reservation;
 mod settings;
+mod token;
 mod update;
 
 use super::shared_options::Common;
@@ -27,6 +28,7 @@ Commands:
   update JobId=JOB NAME=VALUE...   update NodeName=NODES State=DRAIN|RESUME Reason=TEXT
   create reservation NAME=VALUE...   update ReservationName=NAME NAME=VALUE...
   delete ReservationName=NAME
+  token [lifespan=SECONDS|infinite] [username=USER]
   reconfigure   ping   version";
 
 /// Show and change jobs, nodes and reservations, as Slurm's scontrol does
@@ -95,6 +97,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         "requeue" => act_on_jobs(rest, "requeue", server).await,
         "suspend" => act_on_jobs(rest, "suspend", server).await,
         "resume" => act_on_jobs(rest, "resume", server).await,
+        "token" => token::run(rest, server, screen).await,
         "update" => update::run(args, rest, server, screen).await,
         "create" => reservation::create(args, rest, server, screen).await,
         "delete" => reservation::delete(rest, server).await,

@@ -4,11 +4,10 @@
 mod rows;
 
 use super::format::{self, Piece};
+use super::json;
 use super::node_field::{self, Line, NodeField};
-use super::partitions::{has_node, partitions};
 use super::repeat::Repeat;
 use super::shared_options::Common;
-use super::{json, json_node};
 use cli::failure::{Failure, OK};
 use cli::output::Screen;
 use cli::server::Server;
@@ -20,6 +19,8 @@ use common::policy::queue::Queue;
 use common::wire::api::{NodeList, NodeView, QueueList};
 use jiff::tz::TimeZone;
 use rows::PartitionNodes;
+use slurm_json::node_state::state_name;
+use slurm_json::partitions::{has_node, partitions};
 
 const DEFAULT_FORMAT: &str = "%#P %.5a %.10l %.6D %.6t %N";
 const LONG_FORMAT: &str = "%#P %.5a %.10l %.10s %.4r %.8h %.10g %.6D %.11T %N";
@@ -137,7 +138,7 @@ impl Args {
 fn is_in(node: &NodeView, state: &str) -> bool {
     let state = state.trim_end_matches('*').to_ascii_lowercase();
     let drained = matches!(node.status, NodeStatus::Draining | NodeStatus::Drained);
-    let bare = |compact| node_field::state_name(node, compact).trim_end_matches('*').to_owned();
+    let bare = |compact| state_name(node, compact).trim_end_matches('*').to_owned();
     match state.as_str() {
         "all" => true,
         "drain" => drained,
@@ -196,7 +197,7 @@ async fn list(
             let of = |queue: &Queue| args.partitions.contains(&queue.name) && has_node(queue, node);
             args.partitions.is_empty() || partitions(&queues).any(of)
         };
-        let shown = known.iter().filter(named).map(|node| json_node::node(node, &queues));
+        let shown = known.iter().filter(named).map(|node| json::node(node, &queues));
         return json::print(screen, "nodes", shown.collect());
     }
     let zone: &TimeZone = &screen.zone;

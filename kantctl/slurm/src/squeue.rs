@@ -7,7 +7,7 @@ mod sort;
 use super::cluster_name::cluster_name;
 use super::format::{self, Cell, Piece};
 use super::job_fields::{self, JobField};
-use super::job_line::{Line, LinePart, Page, Unit, group_lines};
+use super::line_value::group_lines;
 use super::repeat::Repeat;
 use super::shared_options::Common;
 use super::{json, running_steps};
@@ -21,6 +21,8 @@ use common::id::{AccountName, JobKey, QosName, QueueName, ReservationName};
 use common::job::attributes::Hosts;
 use common::job::{Launch, Phase, StepRecord};
 use common::wire::api::{JobList, JobView, PriorityList};
+use slurm_json::job_line::{Line, LinePart, Page};
+use slurm_json::size::Unit;
 use std::collections::BTreeMap;
 
 const DEFAULT_FORMAT: &str = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R";
@@ -243,7 +245,11 @@ async fn list(
             let jobs = std::slice::from_ref(*job);
             any_state || Line { jobs, job, part: LinePart::Whole, page: &page }.is_in(&args.states)
         });
-        return json::print(screen, "jobs", jobs.map(|one| json::job(one, &page)).collect());
+        return json::print(
+            screen,
+            "jobs",
+            jobs.map(|one| slurm_json::job::job(one, &page, json::VERSION)).collect(),
+        );
     }
     let steps = match args.steps {
         Some(_) => running_steps::fetch(&found.jobs, server).await,

@@ -31,6 +31,7 @@ pub(super) struct Remark(Arc<Mutex<RemarkContent>>);
 
 #[derive(Default)]
 struct RemarkContent {
+    verb: Option<&'static str>,
     target: Option<String>,
     detail: String,
     is_repeated: bool,
@@ -39,6 +40,11 @@ struct RemarkContent {
 }
 
 impl Remark {
+    /// Sets the verb where the route does not tell what the request does.
+    pub(super) fn verb(&self, verb: &'static str) {
+        self.with_content(|content| content.verb = Some(verb));
+    }
+
     /// Sets the target where the path does not name it.
     pub(super) fn target(&self, target: impl ToString) {
         self.with_content(|content| content.target = Some(target.to_string()));
@@ -136,7 +142,7 @@ fn begin(at: Time, path: &str, request: &Request) -> AuditLine {
         user: None,
         via: origin.to_string(),
         through: origin.through.map(|id| format!("controller {id}")),
-        verb: verb_of_route(path),
+        verb: verb_of_route(request.method(), path),
         target: target(path, request.uri()),
         detail: String::new(),
         result: AuditResult::Unknown,
@@ -155,8 +161,15 @@ fn uid_of_caller(request: &Request) -> Option<u32> {
     }
 }
 
-/// The verb of a route; `/v1/jobs/{key}/cancel` becomes `jobs/cancel`.
-fn verb_of_route(path: &str) -> String {
+/// The verb of a route; `/v1/jobs/{key}/cancel` becomes `jobs/cancel`. Slurm's routes have the verbs
+/// of those that do the same.
+fn verb_of_route(method: &Method, path: &str) -> String {
+    match (method.as_str(), path) {
+        ("POST", "/slurm/{version}/job/submit") => return "jobs/submit".to_owned(),
+        ("POST", "/slurm/{version}/job/{job_id}") => return "jobs/update".to_owned(),
+        ("DELETE", "/slurm/{version}/job/{job_id}") => return "jobs/cancel".to_owned(),
+        _ => {}
+    }
     let words = path.split('/').skip(2).filter(|part| !part.starts_with('{'));
     let verb = words.collect::<Vec<_>>().join("/");
     let made = match verb.as_str() {
@@ -174,7 +187,8 @@ fn verb_of_route(path: &str) -> String {
 /// The objects named in the path.
 fn target(path: &str, uri: &Uri) -> String {
     let parts = path.split('/').zip(uri.path().split('/'));
-    let named = parts.filter(|(part, _)| part.starts_with('{')).map(|(_, name)| name);
+    let is_named = |part: &str| part.starts_with('{') && part != "{version}";
+    let named = parts.filter(|(part, _)| is_named(part)).map(|(_, name)| name);
     named.collect::<Vec<_>>().join("/")
 }
 
@@ -204,6 +218,9 @@ impl Pending {
 
     fn write(&self, mut line: AuditLine) {
         self.remark.with_content(|content| {
+            if let Some(verb) = content.verb {
+                verb.clone_into(&mut line.verb);
+            }
             if let Some(target) = content.target.take() {
                 line.target = target;
             }

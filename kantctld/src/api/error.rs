@@ -70,7 +70,8 @@ impl ApiFailure {
         }
     }
 
-    fn status_and_code(&self) -> (StatusCode, &'static str) {
+    /// The HTTP status, and the code for programs.
+    pub fn status_and_code(&self) -> (StatusCode, &'static str) {
         match self {
             Self::Command(CommandError::Refused(refusal)) | Self::Refused(refusal) => {
                 (refusal_status(refusal), refusal.code())

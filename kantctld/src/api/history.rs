@@ -49,7 +49,7 @@ pub async fn kept(
     // Only with the first page; the following ones continue it.
     let since = query.since.filter(|_| query.every_run && query.after.is_none());
     let answer = async {
-        let list = history_page(&core, CONTROLLERS, query).await?;
+        let list = history_page(&core, CONTROLLERS, Viewer::ALL, query).await?;
         let history = core.history.clone();
         let nodes = slow_query::run(&core, CONTROLLERS, move |_| match since {
             Some(since) => history::node_changes(&history.reader()?, since),
@@ -62,12 +62,17 @@ pub async fn kept(
 
 /// GET /v1/accounts
 pub async fn accounts(State(core): State<Arc<Core>>, _user: net::User) -> Json<AccountList> {
+    Json(account_list(&core))
+}
+
+/// The accounts and qualities of service in force.
+pub(super) fn account_list(core: &Core) -> AccountList {
     let as_of = core.now();
     let state = core.state.read();
     let known = state.settings();
     let (accounts, qos) = known.map(|known| (known.accounts.clone(), known.qos.clone())).unzip();
     let (accounts, qos) = (accounts.unwrap_or_default(), qos.unwrap_or_default());
-    Json(AccountList { accounts, qos, as_of })
+    AccountList { accounts, qos, as_of }
 }
 
 /// GET /v1/report
@@ -94,16 +99,20 @@ pub async fn report(
     Ok(Json(report))
 }
 
-async fn history_page(
+/// One page of the runs that the query selects and the viewer sees.
+///
+/// # Errors
+/// If accounting cannot be read, or the query is invalid.
+pub(super) async fn history_page(
     core: &Arc<Core>,
     uid: u32,
+    viewer: Viewer,
     query: HistoryQuery,
 ) -> Result<HistoryList, ApiFailure> {
     wait_until_written(core).await?;
     let history = core.history.clone();
-    let looked = slow_query::run(core, uid, move |_| {
-        history::runs(&history.reader()?, &query, &Viewer::ALL)
-    });
+    let looked =
+        slow_query::run(core, uid, move |_| history::runs(&history.reader()?, &query, &viewer));
     let list = looked.await?.map_err(history_failure)?;
     Ok(HistoryList { as_of: core.now(), ..list })
 }

@@ -1,11 +1,11 @@
 //! The priorities of waiting jobs, factor by factor, as computed by the engine.
 
 use super::error::ApiFailure;
-use super::slow_query::forecast;
+use super::slow_query::{self, forecast};
 use crate::core::Core;
 use axum::Json;
 use axum::extract::{Query, State};
-use common::id::JobKey;
+use common::id::{JobKey, QueueName};
 use common::job::Phase;
 use common::policy::Order;
 use common::reason::Refusal;
@@ -28,6 +28,53 @@ pub async fn list(
     let viewer = core.viewer(&user);
     let jobs = forecast(&core, user.uid, move |core| list_of(core, &viewer, &named, now)).await??;
     Ok(Json(PriorityList { jobs, as_of: now }))
+}
+
+/// The priorities of the waiting jobs that the user sees: of one job, or of all. Where the queue
+/// orders its jobs by other means, a job has none. `None`: as many forecasts as a user may make are
+/// in progress. A list of jobs does not wait for them.
+///
+/// # Errors
+/// If the controller stops, or the query panics.
+pub(super) async fn priorities(
+    core: &Arc<Core>,
+    user: &net::User,
+    job: Option<JobKey>,
+) -> Result<Option<BTreeMap<JobKey, i64>>, ApiFailure> {
+    let (now, viewer) = (core.now(), core.viewer(user));
+    let keys = slow_query::run(core, user.uid, move |state| with_priority(state, &viewer, job));
+    let keys = keys.await?;
+    if keys.is_empty() {
+        return Ok(Some(BTreeMap::new()));
+    }
+    let Ok(permit) = core.admission.forecasts.take(user.uid) else { return Ok(None) };
+    let points = move |core: &Core| {
+        let snapshot = core.scheduler_cache.with_current(&core.state, now, engine::Snapshot::clone);
+        let breakdowns = engine::priority_breakdowns(&snapshot, now, &keys);
+        breakdowns.into_iter().map(|(key, breakdown)| (key, breakdown.points)).collect()
+    };
+    Ok(Some(slow_query::run_with_permit(core, permit, points).await?))
+}
+
+/// The waiting jobs in queues that order them by priority.
+fn with_priority(state: &state::State, viewer: &Viewer, job: Option<JobKey>) -> Vec<JobKey> {
+    let by_priority = |queue: &QueueName| {
+        state.queue(queue).is_some_and(|queue| queue.order == Order::Multifactor)
+    };
+    let is_part = |key: &JobKey, job: JobKey| {
+        let set = state.job(key.job).and_then(|record| record.set);
+        key.job == job.job || set.is_some_and(|set| set.first == job.job)
+    };
+    let is_wanted = |key: &JobKey| {
+        // A job has all tasks of its array, and its components have ids behind its own.
+        let is_named =
+            job.is_none_or(|job| *key == job || job.index.is_none() && is_part(key, job));
+        let found = state.element(*key).filter(|(_, one)| is_named && one.phase == Phase::Pending);
+        found.is_some_and(|(record, _)| {
+            viewer.sees(record) && record.spec.ask.queue.as_ref().is_some_and(by_priority)
+        })
+    };
+    state.live().filter(is_wanted).collect()
 }
 
 fn list_of(

@@ -7,7 +7,7 @@ use super::audited::Remark;
 use super::error::ApiFailure;
 use super::slow_query;
 use crate::core::Core;
-use crate::host_names::{HostNames, user_name};
+use crate::host_names::{HostNames, group_name, user_name};
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use axum::{Extension, Json};
@@ -160,7 +160,11 @@ fn jobs_in(state: &state::State, name: &ReservationName) -> Vec<JobKey> {
     state.live().filter(asks).collect()
 }
 
-async fn reservation_views(
+/// The reservations that `wanted` selects and that have not ended.
+///
+/// # Errors
+/// As [`slow_query::run`].
+pub(super) async fn reservation_views(
     core: &Arc<Core>,
     user: &net::User,
     wanted: impl Fn(&ReservationName) -> bool + Send + 'static,
@@ -195,9 +199,4 @@ fn reservation_view(
         comment: comment.clone(),
         jobs: jobs_in(state, name).into_iter().filter(|key| viewer.sees_key(state, *key)).collect(),
     }
-}
-
-fn group_name(gid: Gid) -> String {
-    let group = nix::unistd::Group::from_gid(nix::unistd::Gid::from_raw(gid.0)).ok().flatten();
-    group.map_or_else(|| gid.to_string(), |group| group.name)
 }

@@ -30,7 +30,7 @@ pub async fn check(
 ) -> Response {
     let named = params
         .iter()
-        .find(|(name, _)| ["key", "name"].contains(name))
+        .find(|(name, _)| ["key", "job_id", "name"].contains(name))
         .map(|(_, named)| named.to_owned());
     // A future must not hold a reference to the body, which other threads cannot share.
     let wanted = wanted(&request);

@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn every_path_and_method_of_the_router_has_a_row() {
-        let source = include_str!("../api.rs");
+        let source = [include_str!("../api.rs"), include_str!("slurm.rs")].concat();
         let routes = source.split(".route(").skip(1).filter_map(|route| {
             let path = route.trim_start().strip_prefix('"')?;
             path.split_once('"')

@@ -1,6 +1,6 @@
 //! Identification of programs by the token of each request.
 
-use crate::api::{token_has_roles, token_invalid};
+use crate::api::{is_slurms, token_has_roles, token_invalid};
 use crate::audit::{AuditLine, AuditResult};
 use crate::clock::wall_clock;
 use crate::core::Core;
@@ -13,12 +13,16 @@ use common::token::{Scope, Scopes, TOKEN_PREFIX, TokenId};
 use net::{Caller, CallerError, Program, Refusal, USER_HEADER};
 use std::sync::Arc;
 
+/// The header of Slurm's clients with the token (man slurmrestd).
+const SLURM_TOKEN: &str = "x-slurm-user-token";
+
 /// Passes on a request with a valid token as one of its user.
 pub async fn identify(State(core): State<Arc<Core>>, mut request: Request, next: Next) -> Response {
-    let program = match identified(&core, request.headers()).await {
+    let secret = secret(&request).map(str::to_owned);
+    let program = match identified(&core, request.headers(), secret.as_deref()).await {
         Ok(program) => program,
         Err(refusal) => {
-            audit(&core, &request, &refusal);
+            audit(&core, &request, secret.as_deref(), &refusal);
             return unauthorized(refusal);
         }
     };
@@ -29,23 +33,45 @@ pub async fn identify(State(core): State<Arc<Core>>, mut request: Request, next:
     request.extensions_mut().insert(ConnectInfo(Caller::Program(program)));
     // The token has served its purpose; another controller must not get it.
     request.headers_mut().remove(AUTHORIZATION);
+    request.headers_mut().remove(SLURM_TOKEN);
     let response = next.run(request).await;
     drop(permit);
     response
 }
 
-async fn identified(core: &Core, headers: &HeaderMap) -> Result<Program, Refusal> {
+async fn identified(
+    core: &Core,
+    headers: &HeaderMap,
+    secret: Option<&str>,
+) -> Result<Program, Refusal> {
     if headers.contains_key(USER_HEADER) {
         return Err(CallerError::Claimed.into());
     }
-    let secret = bearer(headers).ok_or(CallerError::NoToken)?;
-    Ok(program(core, secret).await?.0)
+    Ok(program(core, secret.ok_or(CallerError::NoToken)?).await?.0)
+}
+
+/// The secret of a request. Clients of Slurm's paths have a header of their own for it.
+fn secret(request: &Request) -> Option<&str> {
+    let headers = request.headers();
+    let of_slurm = headers.get(SLURM_TOKEN).filter(|_| is_slurms(request.uri().path()));
+    match (bearer(headers), of_slurm) {
+        (secret, None) => secret,
+        (None, Some(token)) if !headers.contains_key(AUTHORIZATION) => only(headers, token),
+        (Some(secret), Some(token)) => only(headers, token).filter(|token| *token == secret),
+        (None, Some(_)) => None,
+    }
+}
+
+/// The text of Slurm's header, if it is there once.
+fn only<'a>(headers: &'a HeaderMap, token: &'a HeaderValue) -> Option<&'a str> {
+    let is_one = headers.get_all(SLURM_TOKEN).iter().count() == 1;
+    token.to_str().ok().map(str::trim).filter(|_| is_one)
 }
 
 /// Writes an audit line for a token that is not valid: it may be a stolen one that was revoked. The
 /// routes, which write all other lines, do not see the request.
-fn audit(core: &Core, request: &Request, refusal: &Refusal) {
-    let Some(secret) = bearer(request.headers()) else { return };
+fn audit(core: &Core, request: &Request, secret: Option<&str>, refusal: &Refusal) {
+    let Some(secret) = secret else { return };
     let id = TokenId::of_hash(&net::secret_hash(secret)).to_string();
     let (method, path) = (request.method(), request.uri().path());
     core.audit.note(AuditLine {
@@ -117,6 +143,27 @@ fn unauthorized(refusal: Refusal) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use axum::body::Body;
+
+    #[test]
+    fn a_client_of_slurms_paths_may_send_its_token_in_slurms_header() {
+        let read = |path: &str, headers: &[(&str, &str)]| {
+            let mut request = axum::http::Request::builder().uri(path);
+            for (name, value) in headers {
+                request = request.header(*name, *value);
+            }
+            secret(&request.body(Body::empty()).unwrap()).map(str::to_owned)
+        };
+        let own = ("x-slurm-user-token", "t");
+        let path = "/slurm/v0.0.40/jobs";
+        assert_eq!(read(path, &[own]).as_deref(), Some("t"));
+        assert_eq!(read(path, &[("authorization", "Bearer t")]).as_deref(), Some("t"));
+        assert_eq!(read(path, &[own, ("authorization", "Bearer t")]).as_deref(), Some("t"));
+        assert_eq!(read(path, &[own, ("authorization", "Bearer u")]), None);
+        assert_eq!(read(path, &[own, ("authorization", "Basic t")]), None);
+        assert_eq!(read(path, &[own, own]), None);
+        assert_eq!(read("/v1/jobs", &[own]), None);
+    }
 
     fn read(values: &[&'static str]) -> Option<String> {
         let mut headers = HeaderMap::new();

@@ -1,6 +1,7 @@
 //! Errors in the form that HTTP clients know: `application/problem+json`.
 //! Source: RFC 9457.
 
+use crate::api::is_slurms;
 use axum::Json;
 use axum::body::to_bytes;
 use axum::extract::Request;
@@ -14,8 +15,11 @@ use net::{ApiError, ErrorBody};
 /// Longer than any error of ours.
 const ERROR_BYTES_MAX: usize = 64 << 10;
 
-/// Rewrites the errors of the API.
+/// Rewrites the errors of the API, except those of Slurm's paths, which have Slurm's form.
 pub async fn problem_details(request: Request, next: Next) -> Response {
+    if is_slurms(request.uri().path()) {
+        return next.run(request).await;
+    }
     let response = next.run(request).await;
     let status = response.status();
     match status.is_client_error() || status.is_server_error() {

@@ -3,6 +3,7 @@
 mod jwts;
 mod private;
 mod roles;
+mod slurm;
 
 use crate::run::run;
 use crate::session::NodeThreads;

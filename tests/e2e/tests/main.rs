@@ -50,6 +50,7 @@ mod services;
 mod setup;
 mod signal;
 mod slurm_clients;
+mod slurm_rest;
 mod srun;
 mod step_streams;
 mod steps;

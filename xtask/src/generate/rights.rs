@@ -2,7 +2,7 @@
 
 use super::Page;
 use super::openapi::operations;
-use anyhow::{Context, Result};
+use anyhow::{Result, bail};
 use common::right::{Right, Role};
 use common::route::{ROUTES, Route};
 use schemars::generate::SchemaSettings;
@@ -29,13 +29,15 @@ A user has the rights of all their roles. Roles count on a controller's own sock
 has the scope `admin`. They do not count on nodes, unless `nodes_may_vouch_for = \"operators\"`: root on
 a node can make it vouch for any user. What is open to every user shows each what `private` allows.
 
-Some requests do several things. `POST /v1/jobs/{key}/steps` signals a step for the owner and operators
-only, and starts programs for the owner only. `GET /v1/tokens?all=true` is for support, viewers and
+Some requests do several things. `POST /v1/jobs/{key}/steps` signals a step for the owner and
+operators only, and starts programs for the owner only. `DELETE /slurm/{version}/job/{job_id}` with
+`signal` is for the owner and operators only. `GET /v1/tokens?all=true` is for support, viewers and
 operators. Coordinators change only how a job is scheduled: not its name, comment or e-mail options.
-They cannot lower its `nice` below 0 or raise the time limit of a started job, and move it only to queues
-and accounts that they coordinate. Coordinators and support requeue a job that runs, or that ended by a
-lost node, a failed launch or a preemption; not one that was cancelled, that ended by itself, or that
-has `--no-requeue`. The audit log has who read the script or output of another user's job.
+They cannot lower its `nice` below 0 or raise the time limit of a started job, and move it only to
+queues and accounts that they coordinate. Coordinators and support requeue a job that runs, or that
+ended by a lost node, a failed launch or a preemption; not one that was cancelled, that ended by
+itself, or that has `--no-requeue`. The audit log has who read the script or output of another
+user's job.
 ";
 
 /// The page.
@@ -52,8 +54,12 @@ pub fn page() -> Result<Page> {
         let _ = writeln!(text, "{}\n", roles(right));
         let _ = writeln!(text, "| request | what |\n|---|---|");
         for route in ROUTES.iter().filter(|route| route.right == right) {
-            let what = operations.iter().find(|one| one.route == (route.method, route.path));
-            let what = what.with_context(|| format!("{} has no operation", route.path))?.summary;
+            let operation = operations.iter().find(|one| one.route == (route.method, route.path));
+            let what = match operation {
+                Some(operation) => operation.summary,
+                None if route.is_own() => bail!("{} has no operation", route.path),
+                None => "see [Slurm's REST API](slurm-rest.md)",
+            };
             let Route { method, path, .. } = route;
             let _ = writeln!(text, "| {method} `{path}` | {what} |");
         }

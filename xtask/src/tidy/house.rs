@@ -24,6 +24,7 @@ pub const ROOMS: &[Room] = &[
     crate_room("trace", "kantctld/trace", true, &["common", "state"]),
     crate_room("sim", "kantctld/sim", true, SIM_IMPORTS),
     crate_room("node", "kantd/node", true, &["common"]),
+    crate_room("slurm-json", "common/slurm-json", true, &["common"]),
     crate_room("jwt", "common/jwt", false, &["common"]),
     crate_room("net", "common/net", false, &["common"]),
     crate_room("wal", "kantctld/wal", false, &[]),
@@ -33,7 +34,7 @@ pub const ROOMS: &[Room] = &[
     crate_room("router", "kantd/router", false, &["common"]),
     crate_room("kantd", "kantd", false, &["common", "node", "net", "router"]),
     crate_room("cli", "kantctl/cli", false, &["common", "net"]),
-    crate_room("slurm", "kantctl/slurm", false, &["common", "cli"]),
+    crate_room("slurm", "kantctl/slurm", false, &["common", "slurm-json", "cli"]),
     crate_room("kantctl", "kantctl", false, &["common", "net", "cli", "slurm"]),
     crate_outside_layers("bench", "tests/bench"),
     crate_outside_layers("e2e", "tests/e2e"),
@@ -53,8 +54,20 @@ pub const TEXTS: &str = "query";
 
 const SIM_IMPORTS: &[&str] = &["common", "engine", "autoscale", "state", TEXTS, "lead", "trace"];
 
-const KANTCTLD_IMPORTS: &[&str] =
-    &["common", "engine", "state", TEXTS, "lead", "page", "trace", "jwt", "net", "wal", "replica"];
+const KANTCTLD_IMPORTS: &[&str] = &[
+    "common",
+    "engine",
+    "state",
+    TEXTS,
+    "lead",
+    "page",
+    "trace",
+    "slurm-json",
+    "jwt",
+    "net",
+    "wal",
+    "replica",
+];
 
 const fn crate_room(
     name: &'static str,

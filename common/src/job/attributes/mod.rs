@@ -7,8 +7,10 @@
 //! [`Ask`](super::Ask), and its arms in `request`.
 
 mod counts;
+mod given;
 mod gpus;
 mod near;
+mod read;
 mod request;
 mod row;
 mod table;
@@ -16,8 +18,10 @@ mod value;
 
 pub use counts::{Hosts, NodeCount, TaskCount, TimeLimit, ValueError, read_count};
 pub use counts::{read_launch, read_queue};
+pub use given::Given;
 pub use gpus::{GpuAmount, GpuCount, GpusValue, Gres, read_kinds, to_request};
 pub use near::{Switches, read_near};
+pub use read::read_value;
 pub use row::{Alias, Changeable, Choice, Heading, Removed, Row, SlurmNames, SlurmReader};
 pub use table::ROWS;
 pub use value::{FromValue, Kind, Value};

@@ -8,6 +8,7 @@ use super::{sizes, user_names};
 use common::gpu_parts::PartSize;
 use common::hostlist::fold;
 use common::id::ArrayIndex;
+use common::job::array::index_ranges;
 use common::job::{Outcome, Phase};
 use common::resource::{GpuRequest, Share};
 use common::time::Time;
@@ -107,20 +108,8 @@ fn keys(group: &[JobView]) -> String {
     match group {
         [] => String::new(),
         [job] => job.name().to_string(),
-        [job, ..] => format!("{}_[{}]", job.key.job, ranges(&indices)),
+        [job, ..] => format!("{}_[{}]", job.key.job, index_ranges(&indices)),
     }
-}
-
-/// `0-3,7`.
-#[must_use]
-pub fn ranges(indices: &[ArrayIndex]) -> String {
-    let follows = |a: &ArrayIndex, b: &ArrayIndex| a.0.checked_add(1) == Some(b.0);
-    let show = |run: &[ArrayIndex]| match run {
-        [] => String::new(),
-        [one] => one.to_string(),
-        [first, .., last] => format!("{first}-{last}"),
-    };
-    indices.chunk_by(follows).map(show).collect::<Vec<_>>().join(",")
 }
 
 fn nodes(job: &JobView) -> String {

@@ -1,21 +1,16 @@
 //! Conversion of merged options to a job request, with the defaults that users of Slurm expect.
 //! `common::job::check` validates the request as a whole.
 
-use super::elastic;
 use super::mail::is_variable;
 use super::options::Options;
-use super::per_gpu;
 use super::script::Script;
 use super::shell::Shell;
 use crate::failure::Failure;
-use common::gpu::GpuKind;
-use common::job::attributes::{GpuCount, GpusValue, Gres, Switches, to_request};
+use common::job::asked::request;
 use common::job::check::COMMAND_BYTES_MAX;
 use common::job::{Ask, Attribute, Mail};
-use common::resource::{GpuRequest, PerNodeMax, Request};
+use common::resource::{PerNodeMax, Request};
 use common::text::shown;
-use common::topology::{Level, Nearness};
-use common::unit::{Cpus, Nodes, Tasks};
 use std::path::Path;
 
 /// The job request for these options.
@@ -48,7 +43,7 @@ pub fn build(
     let group = format!("{}/{}", shell.user, ask.name);
     ask.request = Request {
         per_node_max: options.get(Attribute::MaxPerNode).map(|jobs| PerNodeMax { group, jobs }),
-        ..request(options, &ask.request)?
+        ..request(options, &ask.request).map_err(Failure::usage)?
     };
     ask.work_dir = path_text(&directory)?;
     ask.container = match ask.container {
@@ -84,69 +79,17 @@ pub fn path_text(path: &Path) -> Result<String, Failure> {
     text.ok_or_else(|| Failure::message(format!("the directory {} is not UTF-8", path.display())))
 }
 
-/// The resources of these options, with the simple ones of `asked`.
-fn request(options: &Options, asked: &Request) -> Result<Request, Failure> {
-    let (gpus, kinds) = gpus(options);
-    let mut kinds = kinds.into_iter();
-    let range = elastic::nodes(options).map_err(Failure::usage)?;
-    let tasks = per_gpu::tasks(options, gpus).map_err(Failure::usage)?;
-    let tasks = tasks.unwrap_or_else(|| tasks_of(options));
-    let cpus = per_gpu::cpus(options, gpus, tasks).map_err(Failure::usage)?;
-    let asked = Request {
-        nodes: options.nodes().map(|nodes| Nodes(nodes.most)),
-        tasks: Tasks(tasks),
-        cpus_per_task: cpus.map_or(asked.cpus_per_task, Cpus),
-        gpus,
-        gpu_kind: kinds.next(),
-        gpu_kinds_or: kinds.collect(),
-        tasks_min: options.tasks().and_then(|tasks| tasks.least),
-        grow: options.has(Attribute::Grow),
-        near: near(options),
-        ..asked.clone()
-    };
-    Ok(range.map_or_else(|| asked.clone(), |range| range.apply_to(&asked)))
-}
-
-/// The number of tasks: without `--ntasks`, `--ntasks-per-node` (or one) on each node.
-#[must_use]
-pub fn tasks_of(options: &Options) -> u32 {
-    let nodes = options.nodes().map_or(1, |nodes| nodes.most);
-    let each = options.get(Attribute::NtasksPerNode).unwrap_or(1);
-    options.tasks().map_or_else(|| nodes.saturating_mul(each), |tasks| tasks.most.0)
-}
-
-/// The requested nearness. Slurm's blocks are NVLink domains (man sbatch, `--segment`), hence the
-/// default for segments.
-fn near(options: &Options) -> Option<Nearness> {
-    let switches = options.has(Attribute::Switches).then_some(Switches::NEAR);
-    let block = Nearness { level: Level::NvlinkDomain, required: true };
-    let block = options.has(Attribute::Segment).then_some(block);
-    options.get(Attribute::Near).or(switches).or(block)
-}
-
-/// The GPU request, and the accepted kinds in ascending order.
-fn gpus(options: &Options) -> (Option<GpuRequest>, Vec<GpuKind>) {
-    let gres = options.get(Attribute::Gres).and_then(|gres: Gres| gres.0);
-    let per_node: Option<GpuCount> = options.get(Attribute::GpusPerNode).or(gres);
-    let per_task: Option<GpuCount> = options.get(Attribute::GpusPerTask);
-    let total: Option<GpusValue> = options.get(Attribute::Gpus);
-    match (per_node, per_task, total) {
-        (Some(gpus), ..) => (Some(GpuRequest::PerNode(gpus.count)), gpus.kinds),
-        (_, Some(gpus), _) => (Some(GpuRequest::PerTask(gpus.count)), gpus.kinds),
-        (.., Some(gpus)) => (Some(to_request(gpus.amount)), gpus.kinds),
-        (None, None, None) => (None, Vec::new()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::submission::options::read_words;
     use crate::submission::script::wrap;
+    use common::gpu::GpuKind;
     use common::gpu_parts::GpuParts;
     use common::job::check::check_ask;
-    use common::resource::MemoryRequest;
-    use common::unit::{Bytes, GpuMilli, Gpus};
+    use common::resource::{GpuRequest, MemoryRequest};
+    use common::topology::Level;
+    use common::unit::{Bytes, GpuMilli, Gpus, Tasks};
     use proptest::collection::vec;
     use proptest::prelude::*;
 

@@ -3,7 +3,6 @@
 
 pub mod begin;
 pub mod components;
-pub mod elastic;
 pub mod environment;
 pub mod export;
 pub mod ignored_options;
@@ -11,7 +10,6 @@ pub mod job_request;
 pub mod mail;
 pub mod options;
 pub mod parse_error;
-pub mod per_gpu;
 pub mod script;
 pub mod shell;
 pub mod shell_words;

@@ -8,47 +8,25 @@ use super::value::read_value;
 use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use common::job::attributes::{Attribute, FromValue, Kind, NodeCount, ROWS, Row, TaskCount, Value};
+use common::job::attributes::{Attribute, Given, Kind, ROWS, Row, Value};
 use std::collections::BTreeMap;
 
 /// Options that were given on the command line, in directives or in the environment.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Options {
-    values: BTreeMap<Attribute, Value>,
+    given: Given,
     pub ignored_options: IgnoredOptions,
 }
 
+impl std::ops::Deref for Options {
+    type Target = Given;
+
+    fn deref(&self) -> &Given {
+        &self.given
+    }
+}
+
 impl Options {
-    /// Whether an option is given.
-    #[must_use]
-    pub fn has(&self, attribute: Attribute) -> bool {
-        self.values.contains_key(&attribute)
-    }
-
-    /// The value of an option, if it is given.
-    #[must_use]
-    pub fn get<T: FromValue + Clone>(&self, attribute: Attribute) -> Option<T> {
-        self.values.get(&attribute).and_then(T::from_value).cloned()
-    }
-
-    /// The text of an option, if it is given.
-    #[must_use]
-    pub fn text(&self, attribute: Attribute) -> Option<String> {
-        self.values.get(&attribute).map(ToString::to_string)
-    }
-
-    /// The value of `--nodes`.
-    #[must_use]
-    pub fn nodes(&self) -> Option<NodeCount> {
-        self.get(Attribute::Nodes)
-    }
-
-    /// The value of `--ntasks`.
-    #[must_use]
-    pub fn tasks(&self) -> Option<TaskCount> {
-        self.get(Attribute::Ntasks)
-    }
-
     /// The value of `--export`.
     #[must_use]
     pub fn export(&self) -> Option<Export> {
@@ -56,52 +34,30 @@ impl Options {
         self.text(Attribute::Export).and_then(|text| text.parse().ok())
     }
 
-    /// All given options.
-    pub fn values(&self) -> impl Iterator<Item = (Attribute, &Value)> {
-        self.values.iter().map(|(attribute, value)| (*attribute, value))
-    }
-
     /// Sets an option.
     pub fn set(&mut self, attribute: Attribute, value: impl Into<Value>) {
-        self.values.insert(attribute, value.into());
+        self.given.set(attribute, value);
     }
 
     /// Overrides the options `below`. Alternatives are overridden together.
     #[must_use]
-    pub fn over(self, mut below: Self) -> Self {
-        for attribute in self.values.keys() {
-            attribute.alternatives().for_each(|other| drop(below.values.remove(&other)));
-        }
-        below.values.extend(self.values);
+    pub fn over(self, below: Self) -> Self {
         let ignored_options = self.ignored_options.over(below.ignored_options);
-        Self { values: below.values, ignored_options }
+        Self { given: self.given.over(below.given), ignored_options }
     }
 
     /// The options of a component that also apply to the following ones.
     #[must_use]
     pub fn inherited(&self) -> Self {
-        let is_inherited = |(attribute, _): &(Attribute, &Value)| !attribute.row().is_of_component;
-        let values = self.values().filter(is_inherited);
-        let values = values.map(|(attribute, value)| (attribute, value.clone())).collect();
+        let given = self.given.filtered(|attribute| !attribute.row().is_of_component);
         // Ignored options are warned about once, for the first component.
-        Self { values, ignored_options: IgnoredOptions::default() }
+        Self { given, ignored_options: IgnoredOptions::default() }
     }
 
-    /// In Slurm a job gets all nodes that it names; in kant they are the nodes it may use.
+    /// As [`Given::with_all_named_nodes`].
     #[must_use]
-    pub fn with_all_named_nodes(mut self) -> Self {
-        let named = self.get(Attribute::Nodelist);
-        let named = named.map_or(0, |hosts: common::job::attributes::Hosts| hosts.0.len());
-        let tasks = self.tasks().map(|tasks| tasks.most.0);
-        let enough = tasks.is_none_or(|tasks| tasks as usize >= named);
-        if !self.has(Attribute::Nodes)
-            && named > 1
-            && enough
-            && let Ok(most) = u32::try_from(named)
-        {
-            self.set(Attribute::Nodes, NodeCount { most, least: None });
-        }
-        self
+    pub fn with_all_named_nodes(self) -> Self {
+        Self { given: self.given.with_all_named_nodes(), ..self }
     }
 }
 
@@ -194,7 +150,7 @@ impl FromArgMatches for Options {
                 _ => matches.get_one::<Value>(row.option).cloned(),
             };
             if let Some(value) = value {
-                self.values.insert(row.attribute, value);
+                self.given.set(row.attribute, value);
             }
         }
         self.ignored_options.update_from_arg_matches(matches)?;

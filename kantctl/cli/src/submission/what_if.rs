@@ -4,8 +4,8 @@
 use super::mail::read_address;
 use super::shell_words::split;
 use super::value::read_value;
-use common::job::Patch;
-use common::job::attributes::{Attribute, Changeable, NodeCount, ROWS, Removed, TimeLimit, Value};
+use common::job::attributes::{Attribute, Changeable, ROWS, Removed, Value};
+use common::job::{ChangeError, Patch};
 use std::str::FromStr;
 
 /// The names that can be changed, as listed in messages.
@@ -52,10 +52,6 @@ impl FromStr for WhatIf {
             let key = key.trim_start_matches("--");
             let attribute =
                 Attribute::by_name(key).ok_or_else(|| WhatIfError::Key(key.to_owned()))?;
-            let given_before = attribute.alternatives().any(|other| patch.has(other));
-            if given_before || patch.has(attribute) {
-                return Err(WhatIfError::Twice(key.to_owned()));
-            }
             patch = with_change(patch, attribute, key, value)?;
         }
         if words.is_empty() {
@@ -88,28 +84,23 @@ fn with_change(
     value: &str,
 ) -> Result<Patch, WhatIfError> {
     let row = attribute.row();
-    if row.changeable == Changeable::Never {
-        return Err(WhatIfError::Key(key.to_owned()));
-    }
-    if is_removed(row.removed, value) {
-        return Ok(patch.without(attribute));
-    }
     let bad =
         |why: String| WhatIfError::Value { key: key.to_owned(), value: value.to_owned(), why };
-    let read = read_value(row.kind, value).map_err(bad)?;
-    match (attribute, &read) {
-        (_, Value::NodeCount(NodeCount { least: Some(_), .. })) => {
-            Err(bad("a range must be given as tasks: ntasks=1-4".to_owned()))
+    let read = || match attribute {
+        Attribute::MailUser => {
+            read_address(value).map(Value::Text).map_err(|error| error.to_string())
         }
-        (_, Value::TimeLimit(TimeLimit(None))) => {
-            Err(bad("a time limit cannot be removed: write a time".to_owned()))
-        }
-        (Attribute::MailUser, _) => match read_address(value) {
-            Ok(address) => Ok(patch.with(attribute, address)),
-            Err(error) => Err(bad(error.to_string())),
-        },
-        _ => Ok(patch.with(attribute, read)),
-    }
+        _ => read_value(row.kind, value),
+    };
+    let changed = match is_removed(row.removed, value) || row.changeable == Changeable::Never {
+        true => None,
+        false => Some(read().map_err(bad)?),
+    };
+    patch.changed(attribute, changed).map_err(|error| match error {
+        ChangeError::Fixed => WhatIfError::Key(key.to_owned()),
+        ChangeError::Twice => WhatIfError::Twice(key.to_owned()),
+        error => bad(error.to_string()),
+    })
 }
 
 fn is_removed(removed: Removed, value: &str) -> bool {
@@ -125,7 +116,7 @@ fn is_removed(removed: Removed, value: &str) -> bool {
 mod tests {
     use super::*;
     use common::gpu::GpuKind;
-    use common::job::attributes::{GpuAmount, GpusValue, TaskCount};
+    use common::job::attributes::{GpuAmount, GpusValue, NodeCount, TaskCount};
     use common::time::{Span, Time};
     use common::unit::{Bytes, Gpus, Tasks};
     use proptest::prelude::*;

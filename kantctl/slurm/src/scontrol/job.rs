@@ -1,6 +1,5 @@
 //! `scontrol show job`: a job's record in Slurm's fields.
 
-use super::super::job_line::{Line, LinePart, Page, format_size};
 use super::super::json;
 use super::{Args, Record, jobs};
 use crate::cluster_name::cluster_name;
@@ -8,12 +7,14 @@ use cli::failure::{Failure, OK};
 use cli::output::{Screen, user_names};
 use cli::server::Server;
 use cli::slurm_time::{long_span, moment};
-use common::id::{JobKey, NodeName};
+use common::id::JobKey;
 use common::job::Launch;
-use common::job::pattern::{PatternFacts, absolute, fill};
 use common::resource::{GpuRequest, MemoryRequest, Share};
 use common::time::Time;
 use common::wire::api::{JobList, JobView, PriorityList};
+use slurm_json::job_file::{stderr, stdin, stdout};
+use slurm_json::job_line::{Line, LinePart, Page};
+use slurm_json::size::format_size;
 use std::collections::BTreeMap;
 
 /// Shows these jobs, or all that the controller keeps.
@@ -63,7 +64,9 @@ pub async fn show(
             ..Page::default()
         };
         if args.json {
-            shown.extend(list.jobs.iter().map(|job| json::job(job, &page)));
+            shown.extend(
+                list.jobs.iter().map(|job| slurm_json::job::job(job, &page, json::VERSION)),
+            );
             continue;
         }
         for job in &list.jobs {
@@ -220,40 +223,11 @@ fn files(record: &mut Record, job: &JobView) {
     record.line(vec![("Comment", ask.comment.clone().unwrap_or_else(|| "(null)".to_owned()))]);
     record.line(vec![("Command", ask.command.clone().unwrap_or_else(|| "(null)".to_owned()))]);
     record.line(vec![("WorkDir", ask.work_dir.clone())]);
-    let stdout = path(job, ask.stdout_pattern());
-    let stderr = ask.stderr.as_deref().map_or_else(|| stdout.clone(), |file| path(job, file));
-    let stdin = ask.stdin.as_deref().map_or_else(|| "/dev/null".to_owned(), |file| path(job, file));
-    record.line(vec![("StdErr", stderr)]);
-    record.line(vec![("StdIn", stdin)]);
-    record.line(vec![("StdOut", stdout)]);
+    record.line(vec![("StdErr", stderr(job))]);
+    record.line(vec![("StdIn", stdin(job))]);
+    record.line(vec![("StdOut", stdout(job))]);
     if let Some(mail) = ask.mail.as_ref().filter(|mail| !mail.on.is_none()) {
         let to = mail.to.as_deref().unwrap_or(&job.owner.name);
         record.line(vec![("MailUser", to.to_owned()), ("MailType", mail.on.to_string())]);
     }
-}
-
-/// The path of a file. Patterns such as `%N` are filled in for the first node, as in Slurm.
-fn path(job: &JobView, pattern: &str) -> String {
-    let first = job.allocation.as_ref().and_then(|given| given.shares().first());
-    let filled = |node: &NodeName, rank| {
-        let facts = PatternFacts {
-            key: job.key,
-            number: job.number,
-            job_name: &job.ask.name,
-            user: &job.owner.name,
-            node,
-            node_rank: rank,
-            task_rank: rank,
-        };
-        fill(pattern, &facts)
-    };
-    let text = match first {
-        Some(share) => filled(&share.node, 0),
-        // Without nodes, the path is known only if it does not depend on the node.
-        None => match (NodeName::new("a"), NodeName::new("b")) {
-            (Ok(one), Ok(other)) if filled(&one, 0) == filled(&other, 1) => filled(&one, 0),
-            _ => pattern.to_owned(),
-        },
-    };
-    absolute(&job.ask.work_dir, &text)
 }

@@ -1,8 +1,6 @@
 //! `scontrol show node`: a node's record in Slurm's fields. What is not measured is `N/A`.
 
-use super::super::node_field::{features, gres, state_name, unavailable_reason};
-use super::super::partitions::{has_node, partitions};
-use super::super::{json, json_node};
+use super::super::json;
 use super::{Args, Record};
 use cli::failure::{Failure, OK};
 use cli::output::{Screen, user_names::user};
@@ -12,6 +10,8 @@ use common::hostlist::expand;
 use common::id::NodeName;
 use common::node::NodeStatus;
 use common::wire::api::{NodeList, NodeView, QueueList};
+use slurm_json::node_state::{features, gres, state_name, unavailable_reason};
+use slurm_json::partitions::{has_node, partitions};
 
 /// Shows these nodes, or all.
 ///
@@ -31,7 +31,7 @@ pub async fn show(
     };
     if args.json {
         let shown = list.nodes.iter().filter(|node| named.contains(&node.name));
-        let shown = shown.map(|node| json_node::node(node, &queues)).collect();
+        let shown = shown.map(|node| json::node(node, &queues)).collect();
         return json::print(screen, "nodes", shown);
     }
     let mut code = OK;

@@ -1,7 +1,6 @@
 //! `scontrol show partition`: a queue's record in Slurm's fields. Only leaf queues are partitions.
 
-use super::super::partitions::{has_node, partitions};
-use super::super::{json, json_node};
+use super::super::json;
 use super::{Args, Record};
 use cli::failure::{Failure, OK};
 use cli::output::Screen;
@@ -10,6 +9,9 @@ use cli::slurm_time::long_span;
 use common::hostlist::fold;
 use common::policy::queue::Queue;
 use common::wire::api::{NodeList, NodeView, QueueList};
+use slurm_json::node::nodes_of;
+use slurm_json::partition::partition;
+use slurm_json::partitions::partitions;
 
 /// Shows these partitions, or all.
 ///
@@ -26,18 +28,14 @@ pub async fn show(
     if args.json {
         let wanted = partitions(&queues)
             .filter(|queue| names.is_empty() || names.contains(&queue.name.as_str()));
-        let shown = wanted.map(|queue| {
-            let of: Vec<&NodeView> =
-                nodes.nodes.iter().filter(|node| has_node(queue, node)).collect();
-            json_node::partition(queue, &of)
-        });
+        let shown =
+            wanted.map(|queue| partition(queue, &nodes_of(queue, &nodes.nodes), "", json::VERSION));
         return json::print(screen, "partitions", shown.collect());
     }
     let mut shown = 0;
     for queue in partitions(&queues) {
         if names.is_empty() || names.contains(&queue.name.as_str()) {
-            let of: Vec<&NodeView> =
-                nodes.nodes.iter().filter(|node| has_node(queue, node)).collect();
+            let of = nodes_of(queue, &nodes.nodes);
             screen.print(&record(queue, &of).text(args.oneliner))?;
             shown += 1;
         }

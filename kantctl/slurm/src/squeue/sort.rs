@@ -2,8 +2,9 @@
 //! Source: man squeue (--sort).
 
 use super::super::job_fields::{self, JobField};
-use super::super::job_line::{Line, Value};
+use super::super::line_value::Value;
 use cli::failure::Failure;
+use slurm_json::job_line::Line;
 use std::cmp::Ordering;
 
 /// Parses `P,t,-p` into fields; true: reversed.

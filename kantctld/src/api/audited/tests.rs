@@ -7,10 +7,11 @@ use crate::clock::wall_clock;
 use crate::session::NodeThreads;
 use crate::settings::ConfigFile;
 use axum::Router;
+use axum::body::Body;
 use axum::middleware::from_fn_with_state;
 use axum::routing::post;
 use common::config::ControllerConfig;
-use net::{Client, ClientError, Endpoint, LocalListener};
+use net::{Client, Endpoint, LocalListener};
 use serde_json::Value;
 use std::future::pending;
 use std::path::Path;
@@ -36,21 +37,33 @@ async fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// The paths with a POST route, read from the source of the routing table.
-fn posted() -> Vec<&'static str> {
-    let source = include_str!("../../api.rs");
-    let routes = source.split(".route(").skip(1);
-    let posted = routes.filter(|route| {
-        let end = route.find(".route(").unwrap_or(route.len());
-        route[..end].contains("post(")
-    });
-    let paths: Vec<&str> = posted.map(|route| route.split('"').nth(1).unwrap()).collect();
-    assert_eq!(paths.len(), source.matches("post(").count(), "a route has another form");
-    paths
+/// The routes that change something, read from the source of the routing tables.
+fn changing() -> Vec<(Method, &'static str)> {
+    let mut found = Vec::new();
+    for source in [include_str!("../../api.rs"), include_str!("../slurm.rs")] {
+        for (method, word) in [(Method::POST, "post("), (Method::DELETE, "delete(")] {
+            let routes = source.split(".route(").skip(1).filter(|route| route.contains(word));
+            let paths = routes.map(|route| route.split('"').nth(1).unwrap());
+            let before = found.len();
+            found.extend(paths.map(|path| (method.clone(), path)));
+            let count = source.matches(word).count();
+            assert_eq!(found.len() - before, count, "a route has another form");
+        }
+    }
+    found
 }
 
 fn filled(path: &str) -> String {
-    path.replace("{key}", "1").replace("{task}", "1").replace("{name}", "n1").replace("{id}", "7")
+    let path = path.replace("{key}", "1").replace("{task}", "1").replace("{name}", "n1");
+    path.replace("{id}", "7").replace("{job_id}", "1").replace("{version}", "v0.0.42")
+}
+
+/// Whether the controller did what a request without content asks for.
+async fn ask(client: &Client, method: &Method, path: &str) -> bool {
+    let request = Request::builder().method(method.clone()).uri(filled(path));
+    let request = request.header("host", "kant").header("content-type", "application/json");
+    let answer = client.send(request.body(Body::from("{}")).unwrap()).await.unwrap();
+    answer.status().is_success()
 }
 
 /// Starts a controller in this directory.
@@ -87,28 +100,27 @@ async fn every_route_that_changes_something_has_a_line() {
         lines(&log).into_iter().filter(|line| line["via"] == "socket").collect()
     };
     let mut expected = 0;
-    for path in posted() {
-        let answer: Result<Value, ClientError> =
-            client.post(&filled(path), &serde_json::json!({})).await;
-        if QUERIES.contains(&path) || (REPEATED.contains(&path) && answer.is_ok()) {
+    for (method, path) in changing() {
+        let is_done = ask(&client, &method, path).await;
+        if QUERIES.contains(&path) || (REPEATED.contains(&path) && is_done) {
             continue;
         }
         expected += 1;
         let line = wait_for(path, || of_requests().get(expected - 1).cloned()).await;
-        assert_eq!(line["verb"], verb_of_route(path), "{path}: {line}");
-        let result = if answer.is_ok() { "done" } else { "refused" };
-        assert_eq!(line["result"], result, "{path}: {line}, {answer:?}");
-        assert_eq!(line["code"].is_null(), answer.is_ok(), "{path}: {line}");
+        assert_eq!(line["verb"], verb_of_route(&method, path), "{path}: {line}");
+        let result = if is_done { "done" } else { "refused" };
+        assert_eq!(line["result"], result, "{path}: {line}");
+        assert_eq!(line["code"].is_null(), is_done, "{path}: {line}");
         assert_eq!(line["uid"], nix::unistd::geteuid().as_raw(), "{path}: {line}");
     }
-    assert_eq!(expected, posted().len() - QUERIES.len(), "all but the queries");
+    assert_eq!(expected, changing().len() - QUERIES.len(), "all but the queries");
     client.get::<Value>("/v1/status").await.unwrap();
     // The channel of controllers is not for users.
     assert!(client.get::<Value>(PEER_PATH).await.is_err());
     let line = wait_for("the channel's line", || of_requests().get(expected).cloned()).await;
     assert_eq!(
         (&line["verb"], &line["result"]),
-        (&verb_of_route(PEER_PATH).into(), &"refused".into())
+        (&verb_of_route(&Method::GET, PEER_PATH).into(), &"refused".into())
     );
 }
 

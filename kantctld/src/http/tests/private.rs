@@ -22,6 +22,7 @@ fn readable() -> impl Iterator<Item = &'static Route> {
 /// The path for this job, with a query that leaves nothing out.
 fn path(route: &Route, job: &str) -> String {
     let path = route.path.replace("{key}", job).replace("{task}", "1").replace("{name}", MARK);
+    let path = path.replace("{version}", "v0.0.42").replace("{job_id}", job);
     match route.path {
         "/v1/jobs" => format!("{path}?all=true"),
         "/v1/report" => format!("{path}?by=user,account,queue,qos,state,gpus,cpus,nodes&since=0"),
@@ -74,7 +75,14 @@ async fn no_answer_tells_anything_of_a_job_of_another_user() {
 async fn without_the_key_the_same_requests_show_the_job() {
     let (served, job) = served(&[Private::Nodes]).await;
     let stranger = token("daemon", &json!({}));
-    for path in ["/v1/jobs?all=true".to_owned(), format!("/v1/jobs/{job}")] {
+    for path in [
+        "/v1/jobs?all=true".to_owned(),
+        format!("/v1/jobs/{job}"),
+        "/slurm/v0.0.42/jobs".to_owned(),
+        format!("/slurm/v0.0.42/job/{job}"),
+        "/slurmdb/v0.0.42/jobs".to_owned(),
+        format!("/slurmdb/v0.0.42/job/{job}"),
+    ] {
         let answer = served.get(&path, &stranger).await;
         assert!(answer.body.contains(MARK), "{path}: {}", answer.body);
     }

@@ -1,4 +1,4 @@
-//! The operations of the API, one for each row of `common::route::ROUTES`.
+//! The operations of the API, one for each own row of `common::route::ROUTES`.
 
 use super::operation::{BYTES, CSV, EVENTS, LINES, Operation, Rows, Schemas, TEXT};
 use common::wire::api::*;

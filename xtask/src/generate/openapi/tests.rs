@@ -42,7 +42,8 @@ fn a_path_has_its_variables_and_an_operation_its_query() {
 
 #[test]
 fn operation_ids_are_unique() {
-    let mut ids: Vec<String> = ROUTES.iter().map(operation_id).collect();
+    let own = ROUTES.iter().filter(|route| route.is_own());
+    let mut ids: Vec<String> = own.map(operation_id).collect();
     ids.sort();
     let count = ids.len();
     ids.dedup();

@@ -1,16 +1,15 @@
-//! A line of squeue or sacct, and the values that its fields are computed from.
+//! A job, several array tasks or a step as Slurm sees it: the values that the fields of Slurm's
+//! listings and of its JSON are computed from.
 
 mod line_part;
 
-pub use super::size::{Unit, format_measured, format_size};
-use cli::output::{self, jobs::ranges};
-use cli::slurm_time::{long_span, moment, short_span};
+use crate::size::{Unit, format_size};
 use common::hostlist::fold;
-use common::id::{ArrayIndex, JobKey};
+use common::id::{ArrayIndex, Gid, JobKey};
+use common::job::array::index_ranges;
 use common::job::{ExitStatus, Outcome, Phase};
 use common::time::{Span, Time};
 use common::wire::api::JobView;
-use jiff::tz::TimeZone;
 pub use line_part::LinePart;
 use line_part::state_of;
 use std::collections::BTreeMap;
@@ -40,63 +39,8 @@ pub struct Page {
     pub account: bool,
     /// The unit of sizes: sacct's --units, or --noconvert.
     pub unit: Unit,
-}
-
-/// The value of a field.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Value {
-    Words(String),
-    /// Not set: `(null)` in squeue.
-    Unset,
-    /// Unknown or not applicable: `N/A` in squeue.
-    Unknown,
-    Span(Span),
-    Unlimited,
-    At(Time),
-}
-
-impl Value {
-    /// The text, or [`Self::Unset`].
-    pub fn set(words: Option<impl ToString>) -> Self {
-        words.map_or(Self::Unset, |words| Self::Words(words.to_string()))
-    }
-
-    pub fn of(words: impl ToString) -> Self {
-        Self::Words(words.to_string())
-    }
-
-    /// The time, or [`Self::Unknown`].
-    #[must_use]
-    pub fn at(at: Option<Time>) -> Self {
-        at.map_or(Self::Unknown, Self::At)
-    }
-
-    /// The text in squeue.
-    #[must_use]
-    pub fn in_queue(self, zone: &TimeZone) -> String {
-        match self {
-            Self::Words(words) => words,
-            Self::Unset => "(null)".to_owned(),
-            Self::Unknown => "N/A".to_owned(),
-            Self::Span(span) => short_span(span),
-            Self::Unlimited => "UNLIMITED".to_owned(),
-            Self::At(at) => moment(at, zone),
-        }
-    }
-
-    /// The text in sacct; `time`: the field is a time.
-    #[must_use]
-    pub fn in_account(self, time: bool, zone: &TimeZone) -> String {
-        match self {
-            Self::Words(words) => words,
-            Self::Unset => String::new(),
-            Self::Unknown if time => "Unknown".to_owned(),
-            Self::Unknown => String::new(),
-            Self::Span(span) => long_span(span),
-            Self::Unlimited => "UNLIMITED".to_owned(),
-            Self::At(at) => moment(at, zone),
-        }
-    }
+    /// The names of groups, where known.
+    pub groups: BTreeMap<Gid, String>,
 }
 
 impl Line<'_> {
@@ -109,7 +53,7 @@ impl Line<'_> {
             [_, _, ..] => {
                 let limit = self.job.array_limit.map(|limit| format!("%{limit}"));
                 let limit = limit.unwrap_or_default();
-                format!("{}_[{}{limit}]", self.job.key.job, ranges(&indices))
+                format!("{}_[{}{limit}]", self.job.key.job, index_ranges(&indices))
             }
             _ => self.job.name().to_string(),
         };
@@ -209,7 +153,7 @@ impl Line<'_> {
     #[must_use]
     pub fn indices(&self) -> Option<String> {
         let indices: Vec<ArrayIndex> = self.jobs.iter().filter_map(|job| job.key.index).collect();
-        (!indices.is_empty()).then(|| ranges(&indices))
+        (!indices.is_empty()).then(|| index_ranges(&indices))
     }
 
     /// The run time, without suspended time.
@@ -249,6 +193,13 @@ impl Line<'_> {
         self.job.started_at.or_else(|| self.page.starts.get(&self.job.key).copied())
     }
 
+    /// The earliest time at which the job could start.
+    #[must_use]
+    pub fn eligible_at(&self) -> Time {
+        let submitted = self.job.submitted_at;
+        self.job.ask.begin_at.map_or(submitted, |at| at.max(submitted))
+    }
+
     /// The CPUs of the job, of the script's node, or of the step.
     #[must_use]
     pub fn cpus(&self) -> u32 {
@@ -282,25 +233,5 @@ impl Line<'_> {
         let (cpus, nodes) = (self.cpus(), self.node_count());
         let billing = if self.is_whole() { format!("billing={cpus},") } else { String::new() };
         format!("{billing}cpu={cpus}{gpus},mem={memory},node={nodes}")
-    }
-}
-
-/// Groups jobs into lines: array tasks that wait for the same reason share one unless `apart`.
-#[must_use]
-pub fn group_lines(jobs: &[JobView], apart: bool) -> Vec<&[JobView]> {
-    if apart { jobs.chunks(1).collect() } else { output::jobs::group_rows(jobs).collect() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn unknown_values_are_written_as_each_command_writes_them() {
-        let zone = TimeZone::UTC;
-        assert_eq!(Value::Unset.in_queue(&zone), "(null)");
-        assert_eq!(Value::Unknown.in_queue(&zone), "N/A");
-        assert_eq!(Value::Unknown.in_account(true, &zone), "Unknown");
-        assert_eq!(Value::Unset.in_account(false, &zone), "");
     }
 }

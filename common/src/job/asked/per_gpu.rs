@@ -1,10 +1,9 @@
 //! `--ntasks-per-gpu` and `--cpus-per-gpu`: counts derived from the number of requested GPUs.
 //! Source: man sbatch.
 
-use super::options::Options;
-use common::job::Attribute;
-use common::resource::GpuRequest;
-use common::unit::Gpus;
+use crate::job::attributes::{Attribute, Given};
+use crate::resource::GpuRequest;
+use crate::unit::Gpus;
 
 /// Counts that cannot be derived from the number of GPUs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -35,12 +34,12 @@ fn whole_gpus(gpus: Option<GpuRequest>, nodes: u32) -> Option<Gpus> {
 ///
 /// # Errors
 /// [`PerGpuError`].
-pub fn tasks(options: &Options, gpus: Option<GpuRequest>) -> Result<Option<u32>, PerGpuError> {
-    let Some(each) = options.get::<u32>(Attribute::NtasksPerGpu) else { return Ok(None) };
+pub fn tasks(given: &Given, gpus: Option<GpuRequest>) -> Result<Option<u32>, PerGpuError> {
+    let Some(each) = given.get::<u32>(Attribute::NtasksPerGpu) else { return Ok(None) };
     if matches!(gpus, Some(GpuRequest::PerTask(_))) {
         return Err(PerGpuError::Circle);
     }
-    let all = whole_gpus(gpus, options.nodes().map_or(1, |nodes| nodes.most));
+    let all = whole_gpus(gpus, given.nodes().map_or(1, |nodes| nodes.most));
     let all = all.ok_or(PerGpuError::NoGpus("--ntasks-per-gpu"))?;
     Ok(Some(all.0.saturating_mul(each)))
 }
@@ -50,15 +49,15 @@ pub fn tasks(options: &Options, gpus: Option<GpuRequest>) -> Result<Option<u32>,
 /// # Errors
 /// [`PerGpuError`].
 pub fn cpus(
-    options: &Options,
+    given: &Given,
     gpus: Option<GpuRequest>,
     tasks: u32,
 ) -> Result<Option<u32>, PerGpuError> {
-    let Some(each) = options.get::<u32>(Attribute::CpusPerGpu) else { return Ok(None) };
+    let Some(each) = given.get::<u32>(Attribute::CpusPerGpu) else { return Ok(None) };
     if let Some(GpuRequest::PerTask(gpus)) = gpus {
         return Ok(Some(gpus.0.saturating_mul(each)));
     }
-    let all = whole_gpus(gpus, options.nodes().map_or(1, |nodes| nodes.most));
+    let all = whole_gpus(gpus, given.nodes().map_or(1, |nodes| nodes.most));
     let all = all.ok_or(PerGpuError::NoGpus("--cpus-per-gpu"))?;
     let cpus = u64::from(all.0) * u64::from(each);
     let (share, rest) = (cpus / u64::from(tasks.max(1)), cpus % u64::from(tasks.max(1)));
@@ -71,18 +70,18 @@ pub fn cpus(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use common::job::attributes::NodeCount;
+    use crate::job::attributes::NodeCount;
 
-    fn asked(tasks_each: Option<u32>, cpus_each: Option<u32>, nodes: Option<u32>) -> Options {
-        let mut options = Options::default();
+    fn asked(tasks_each: Option<u32>, cpus_each: Option<u32>, nodes: Option<u32>) -> Given {
+        let mut given = Given::default();
         let counts = [(Attribute::NtasksPerGpu, tasks_each), (Attribute::CpusPerGpu, cpus_each)];
         for (attribute, count) in counts {
-            count.into_iter().for_each(|count| options.set(attribute, count));
+            count.into_iter().for_each(|count| given.set(attribute, count));
         }
         if let Some(most) = nodes {
-            options.set(Attribute::Nodes, NodeCount { most, least: None });
+            given.set(Attribute::Nodes, NodeCount { most, least: None });
         }
-        options
+        given
     }
 
     #[test]

@@ -1,10 +1,9 @@
 //! A range of nodes (`--nodes=1-4`), converted to a range of tasks with one task per node.
 //! Source: man sbatch, `--nodes`: "minnodes[-maxnodes]"; without `--ntasks`, one task a node.
 
-use super::options::Options;
-use common::job::Attribute;
-use common::resource::Request;
-use common::unit::Tasks;
+use crate::job::attributes::{Attribute, Given};
+use crate::resource::Request;
+use crate::unit::Tasks;
 
 /// A range of nodes in combination with incompatible options.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -62,12 +61,12 @@ impl NodeRange {
 ///
 /// # Errors
 /// [`ElasticError`] for a combination with incompatible options.
-pub fn nodes(options: &Options) -> Result<Option<NodeRange>, ElasticError> {
-    let Some((count, least)) = options.nodes().and_then(|count| Some((count, count.least?))) else {
+pub fn nodes(given: &Given) -> Result<Option<NodeRange>, ElasticError> {
+    let Some((count, least)) = given.nodes().and_then(|count| Some((count, count.least?))) else {
         return Ok(None);
     };
     let (nodes, most) = (count.to_string(), count.most);
-    if let Some(tasks) = options.tasks() {
+    if let Some(tasks) = given.tasks() {
         return match tasks.least {
             Some(few) => {
                 let tasks = format!("{few}-{}", tasks.most);
@@ -77,10 +76,10 @@ pub fn nodes(options: &Options) -> Result<Option<NodeRange>, ElasticError> {
             None => Err(ElasticError::AllTasks { nodes, tasks: tasks.most.0 }),
         };
     }
-    if options.has(Attribute::NtasksPerGpu) {
+    if given.has(Attribute::NtasksPerGpu) {
         return Err(ElasticError::TasksPerGpu { nodes });
     }
-    match options.get(Attribute::NtasksPerNode) {
+    match given.get(Attribute::NtasksPerNode) {
         None | Some(1) => Ok(Some(NodeRange::TaskEach { least })),
         Some(each) => Err(ElasticError::TasksEach {
             nodes,
@@ -94,34 +93,40 @@ pub fn nodes(options: &Options) -> Result<Option<NodeRange>, ElasticError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::submission::options::read_words;
+    use crate::job::attributes::read_value;
 
+    /// The range for options such as `nodes=1-4 ntasks=2`.
     fn read(words: &str) -> Result<Option<NodeRange>, String> {
-        let options = read_words(&words.split_whitespace().collect::<Vec<_>>()).unwrap();
-        nodes(&options).map_err(|error| error.to_string())
+        let mut given = Given::default();
+        for word in words.split_whitespace() {
+            let (name, text) = word.split_once('=').unwrap();
+            let attribute = Attribute::by_name(name).unwrap();
+            given.set(attribute, read_value(attribute.row().kind, text).unwrap());
+        }
+        nodes(&given).map_err(|error| error.to_string())
     }
 
     #[test]
     fn a_range_of_nodes_becomes_a_range_of_tasks() {
-        assert_eq!(read("-N 4"), Ok(None));
-        assert_eq!(read("-N 2-2"), Ok(None));
-        let range = read("-N 1-4 --ntasks-per-node=1").unwrap();
+        assert_eq!(read("nodes=4"), Ok(None));
+        assert_eq!(read("nodes=2-2"), Ok(None));
+        let range = read("nodes=1-4 ntasks-per-node=1").unwrap();
         assert_eq!(range, Some(NodeRange::TaskEach { least: 1 }));
         let asked = Request { tasks: Tasks(4), ..Request::default() };
         let asked = range.unwrap().apply_to(&asked);
         assert_eq!((asked.nodes, asked.tasks, asked.tasks_min), (None, Tasks(4), Some(Tasks(1))));
         assert_eq!(asked.tasks_per_node, Some(Tasks(1)));
-        assert_eq!(read("-N 1-4 -n 3"), Ok(Some(NodeRange::AnyNodes)));
+        assert_eq!(read("nodes=1-4 ntasks=3"), Ok(Some(NodeRange::AnyNodes)));
     }
 
     #[test]
     fn incompatible_options_are_refused_with_an_alternative() {
         for (words, text) in [
-            ("-N 1-4 -n 2-8", "a range of nodes or of tasks, not both"),
-            ("-N 1-4 -n 8", "give a single number of nodes"),
-            ("-N 2-4 -n 3", "give a single number of nodes"),
-            ("-N 1-4 --ntasks-per-node=8", "--ntasks=8-32 and --ntasks-per-node=8"),
-            ("-N 1-4 --gpus-per-node=8 --ntasks-per-gpu=1", "one task on each node"),
+            ("nodes=1-4 ntasks=2-8", "a range of nodes or of tasks, not both"),
+            ("nodes=1-4 ntasks=8", "give a single number of nodes"),
+            ("nodes=2-4 ntasks=3", "give a single number of nodes"),
+            ("nodes=1-4 ntasks-per-node=8", "--ntasks=8-32 and --ntasks-per-node=8"),
+            ("nodes=1-4 gpus-per-node=8 ntasks-per-gpu=1", "one task on each node"),
         ] {
             let refused = read(words).unwrap_err();
             assert!(refused.contains(text), "{words}: {refused}");

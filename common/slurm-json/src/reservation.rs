@@ -1,0 +1,105 @@
+//! Reservations as GET /slurm/{version}/reservations shows them.
+//! Source: Slurm's OpenAPI documents, `reservation_info` (0.0.38: `reservation`).
+
+use crate::field::{Field, Place, always, object, plain, stated};
+use crate::version::Version;
+use common::hostlist::fold;
+use common::wire::api::{NodeView, ReservationView};
+use serde_json::{Value, json};
+
+/// A reservation and its nodes, as far as they are known.
+#[derive(Clone, Copy)]
+struct Of<'a> {
+    reservation: &'a ReservationView,
+    nodes: &'a [&'a NodeView],
+}
+
+/// A field, and how it is computed from a reservation.
+type Row = (Place, fn(&Of<'_>) -> Field);
+
+/// A reservation; `nodes` are all nodes of the cluster.
+#[must_use]
+pub fn reservation(reservation: &ReservationView, nodes: &[NodeView], version: Version) -> Value {
+    let own = nodes.iter().filter(|node| reservation.nodes.contains(&node.name));
+    let own: Vec<&NodeView> = own.collect();
+    let of = Of { reservation, nodes: &own };
+    Value::Object(object(version, ROWS, |value| value(&of)))
+}
+
+const ROWS: &[Row] = &[
+    (always("accounts"), |r| joined(&r.reservation.accounts)),
+    (always("burst_buffer"), |_| Field::text("")),
+    (always("core_count"), |r| {
+        let cores = r.nodes.iter().map(|node| node.inventory.cores.len());
+        Field::Same(json!(cores.sum::<usize>()))
+    }),
+    (plain("core_spec_cnt"), |_| Field::whole(0)),
+    (stated("core_specializations"), |_| Field::Same(json!([]))),
+    (always("end_time"), |r| Field::Time(Some(r.reservation.to))),
+    (always("features"), |_| Field::text("")),
+    (always("flags"), |r| {
+        let is_maintenance = r.reservation.maintenance;
+        Field::Same(if is_maintenance {
+            json!(["MAINT", "SPEC_NODES"])
+        } else {
+            json!(["SPEC_NODES"])
+        })
+    }),
+    (always("groups"), |r| joined(&r.reservation.groups)),
+    (always("licenses"), |_| Field::text("")),
+    (always("max_start_delay"), |_| Field::whole(0)),
+    (always("name"), |r| Field::text(&r.reservation.name)),
+    (always("node_count"), |r| Field::Same(json!(r.reservation.nodes.len()))),
+    (always("node_list"), |r| Field::text(fold(&r.reservation.nodes))),
+    (always("partition"), |_| Field::text("")),
+    (always("purge_completed.time"), |_| Field::Count(None)),
+    (always("start_time"), |r| Field::Time(Some(r.reservation.from))),
+    (plain("watts"), |_| Field::whole(0)),
+    (stated("watts").until(Version::V44), |_| Field::Number(None)),
+    (always("tres"), |r| {
+        let cpus: u32 = r.nodes.iter().map(|node| node.inventory.cpu_count().0).sum();
+        Field::text(format!("cpu={cpus}"))
+    }),
+    (always("users"), |r| joined(&r.reservation.users)),
+];
+
+/// Names separated by commas.
+fn joined(names: &[impl ToString]) -> Field {
+    Field::text(names.iter().map(ToString::to_string).collect::<Vec<_>>().join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::field::check_table;
+    use common::id::{NodeName, ReservationName};
+    use common::time::Time;
+
+    #[test]
+    fn a_reservation_has_the_fields_of_each_version() {
+        check_table(ROWS);
+        let view = ReservationView {
+            name: ReservationName::new("maint").unwrap(),
+            nodes: ["g-1", "g-2"].map(|name| NodeName::new(name).unwrap()).into(),
+            from: Time(60_000),
+            to: Time(120_000),
+            users: vec!["ada".to_owned(), "bob".to_owned()],
+            groups: Vec::new(),
+            accounts: Vec::new(),
+            maintenance: true,
+            by: "root".to_owned(),
+            comment: String::new(),
+            jobs: Vec::new(),
+        };
+        let old = reservation(&view, &[], Version::V38);
+        assert_eq!((&old["start_time"], &old["end_time"]), (&json!(60), &json!(120)));
+        assert_eq!(old["node_list"], "g-[1-2]");
+        assert_eq!((&old["core_spec_cnt"], &old["watts"]), (&json!(0), &json!(0)));
+        let new = reservation(&view, &[], Version::V44);
+        assert_eq!(new["start_time"], json!({ "set": true, "infinite": false, "number": 60 }));
+        assert_eq!(new["users"], "ada,bob");
+        assert_eq!(new["flags"], json!(["MAINT", "SPEC_NODES"]));
+        assert_eq!(new.get("core_spec_cnt"), None);
+        assert_eq!(reservation(&view, &[], Version::V45).get("watts"), None);
+    }
+}
