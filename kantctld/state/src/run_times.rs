@@ -46,6 +46,11 @@ impl<'a> Traits<'a> {
 #[serde(transparent)]
 struct Class(u64);
 
+impl Class {
+    /// All jobs of the user.
+    const ALL: Self = Self(0);
+}
+
 /// The last two runs of similar jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct LastRuns {
@@ -55,11 +60,7 @@ struct LastRuns {
     ended_at: Time,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct OfUser {
-    all: LastRuns,
-    classes: BTreeMap<Class, LastRuns>,
-}
+type OfUser = BTreeMap<Class, LastRuns>;
 
 /// The last run times by user and class of similar jobs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -72,42 +73,43 @@ impl RunTimes {
     }
 
     /// How long a job of this user is expected to run: the mean of the last two runs of the first
-    /// class with two runs, otherwise of the user's last runs. `None` if the user has none, or if
-    /// it is no less than the time limit.
+    /// class with two runs, otherwise the user's only run. `None` if the user has none, or if it is
+    /// no less than the time limit.
     #[must_use]
-    pub fn expected(&self, user: Uid, traits: Traits<'_>) -> Option<Span> {
-        let of_user = self.0.get(&user)?;
-        let classes = classes(traits).into_iter().filter_map(|class| of_user.classes.get(&class));
-        let runs = classes.filter(|runs| runs.before.is_some()).chain([&of_user.all]).next()?;
-        let expected = runs.mean().max(SHORTEST);
+    pub fn expected(&self, user: Uid, traits: Traits<'_>, now: Time) -> Option<Span> {
+        let of_user = self.0.get(&user).filter(|of_user| is_kept(of_user, now))?;
+        let known = classes(traits).into_iter().filter_map(|class| of_user.get(&class));
+        let has_two = known.clone().find(|runs| runs.before.is_some());
+        let expected = has_two.or(known.last())?.mean().max(SHORTEST);
         Some(expected).filter(|expected| traits.time_limit.is_none_or(|limit| *expected < limit))
     }
 
     /// Notes how long a job ran that ended at this time.
     pub fn note(&mut self, user: Uid, traits: Traits<'_>, ran: Span, ended_at: Time) {
         let run = LastRuns { last: ran, before: None, ended_at };
-        let fresh = || OfUser { all: run, classes: BTreeMap::new() };
-        match self.0.get_mut(&user) {
-            None => {
-                self.0.insert(user, fresh());
-            }
-            Some(of_user) => of_user.all.add(run),
+        let of_user = self.0.entry(user).or_default();
+        if !is_kept(of_user, ended_at) {
+            of_user.clear();
         }
-        let Some(OfUser { classes: known, .. }) = self.0.get_mut(&user) else { return };
         for class in classes(traits) {
-            known.entry(class).and_modify(|runs| runs.add(run)).or_insert(run);
+            of_user.entry(class).and_modify(|runs| runs.add(run)).or_insert(run);
         }
-        while known.len() > CLASSES_MAX {
-            let oldest = known.iter().min_by_key(|(class, runs)| (runs.ended_at, **class));
+        while of_user.len() > CLASSES_MAX {
+            let others = of_user.iter().filter(|(class, _)| **class != Class::ALL);
+            let oldest = others.min_by_key(|(class, runs)| (runs.ended_at, **class));
             let Some(oldest) = oldest.map(|(class, _)| *class) else { return };
-            known.remove(&oldest);
+            of_user.remove(&oldest);
         }
     }
 
     /// Drops users whose last end is too long ago.
     pub(crate) fn forget(&mut self, now: Time) {
-        self.0.retain(|_, of_user| of_user.all.ended_at + KEPT >= now);
+        self.0.retain(|_, of_user| is_kept(of_user, now));
     }
+}
+
+fn is_kept(of_user: &OfUser, now: Time) -> bool {
+    of_user.get(&Class::ALL).is_some_and(|runs| runs.ended_at + KEPT >= now)
 }
 
 impl LastRuns {
@@ -122,7 +124,7 @@ impl LastRuns {
 }
 
 /// The classes that a job belongs to, the most similar jobs first.
-fn classes(traits: Traits<'_>) -> [Class; 2] {
+fn classes(traits: Traits<'_>) -> [Class; 3] {
     let Traits { name, request, time_limit } = traits;
     let limit = time_limit.map_or(u64::MAX, |limit| limit.0).to_le_bytes();
     let (how, gpus) = match &request.gpus {
@@ -138,11 +140,12 @@ fn classes(traits: Traits<'_>) -> [Class; 2] {
     let mut most_similar = similar.clone();
     size.iter().for_each(|number| most_similar.update(number.to_le_bytes()));
     most_similar.update(name);
-    [most_similar, similar].map(|hash| {
+    let [most_similar, similar] = [most_similar, similar].map(|hash| {
         let bytes = hash.finalize();
         let first = bytes.first_chunk().copied().unwrap_or_default();
         Class(u64::from_le_bytes(first))
-    })
+    });
+    [most_similar, similar, Class::ALL]
 }
 
 #[cfg(test)]
@@ -170,11 +173,11 @@ mod tests {
             at = at + minutes(1);
             runs.note(USER, traits, minutes(ran), at);
         };
-        assert_eq!(runs.expected(USER, traits("train", &one, 60)), None);
+        assert_eq!(runs.expected(USER, traits("train", &one, 60), Time(0)), None);
         note(&mut runs, traits("train", &one, 60), 10);
         note(&mut runs, traits("train", &two, 60), 40);
         let of = |runs: &RunTimes, name, request, limit| {
-            runs.expected(USER, traits(name, request, limit)).map(|span| span.0 / 60_000)
+            runs.expected(USER, traits(name, request, limit), Time(0)).map(|span| span.0 / 60_000)
         };
         assert_eq!(of(&runs, "train", &one, 60), Some(25), "one run of such a job says little");
         note(&mut runs, traits("train", &one, 60), 20);
@@ -184,7 +187,7 @@ mod tests {
         assert_eq!(of(&runs, "test", &one, 60), Some(30));
         assert_eq!(of(&runs, "other", &one, 600), Some(11), "the last two of the user");
         assert_eq!(of(&runs, "test", &one, 5), None, "more than its limit");
-        assert_eq!(runs.expected(Uid(1), traits("train", &one, 60)), None);
+        assert_eq!(runs.expected(Uid(1), traits("train", &one, 60), Time(0)), None);
     }
 
     #[test]
@@ -194,15 +197,18 @@ mod tests {
         for (at, name) in (1..).zip(&names) {
             runs.note(USER, traits(name, &request, 60), minutes(at), Time(0) + minutes(at));
         }
-        assert_eq!(runs.0[&USER].classes.len(), CLASSES_MAX);
+        assert_eq!(runs.0[&USER].len(), CLASSES_MAX);
         let last = traits(&names[999], &request, 60);
         runs.note(USER, last, minutes(2), Time(0) + minutes(1_001));
-        assert_eq!(runs.expected(USER, traits(&names[999], &request, 60)), None, "above the limit");
+        assert_eq!(runs.expected(USER, last, Time(0)), None, "above the limit");
         runs.note(USER, last, minutes(4), Time(0) + minutes(1_002));
-        assert_eq!(runs.expected(USER, last), Some(minutes(3)));
+        assert_eq!(runs.expected(USER, last, Time(0)), Some(minutes(3)));
         runs.forget(Time(0) + minutes(1_002) + KEPT);
         assert!(!runs.is_empty());
+        let mut later = runs.clone();
         runs.forget(Time(0) + minutes(1_003) + KEPT);
         assert!(runs.is_empty());
+        later.note(USER, last, minutes(9), Time(0) + minutes(1_003) + KEPT);
+        assert_eq!(later.expected(USER, last, Time(0)), Some(minutes(9)), "the others are too old");
     }
 }

@@ -6,7 +6,7 @@ use super::stage::{Entry, Stage};
 use super::{Cluster, ReplayError};
 use common::id::{JobId, JobKey};
 use common::job::{EndCause, Moving, PreemptReason};
-use common::policy::{MOVE_KEPT, MOVES_COUNTED, Policy};
+use common::policy::{self, MOVE_KEPT, MOVES_COUNTED, Policy};
 use common::time::Time;
 use engine::{Decision, Round, Snapshot, WaitingJob};
 use state::run_times::{RunTimes, Traits};
@@ -44,7 +44,7 @@ impl Alone {
 }
 
 impl Stage for Alone {
-    fn submit(&mut self, job: &WaitingJob, _: Time) -> Result<Entry, ReplayError> {
+    fn submit(&mut self, job: &WaitingJob, now: Time) -> Result<Entry, ReplayError> {
         let queue = self.snapshot.policy().queues.iter().find(|queue| queue.name == job.queue);
         let could_hold = queue.is_some_and(|queue| {
             engine::could_ever_fit(&self.snapshot, queue, &job.request, job.service).is_ok()
@@ -55,8 +55,8 @@ impl Stage for Alone {
         self.last = JobId(self.last.0 + 1);
         let key = JobKey::single(self.last);
         let by_expected = queue
-            .is_some_and(|queue| queue.backfill.run_times == common::policy::RunTimes::Expected);
-        let expected = self.run_times.expected(job.owner, traits(job)).filter(|_| by_expected);
+            .is_some_and(|queue| queue.backfill.run_times == policy::RunTimes::Expected);
+        let expected = self.run_times.expected(job.owner, traits(job), now).filter(|_| by_expected);
         self.snapshot.set_waiting(WaitingJob { key, expected, ..job.clone() });
         Ok(Entry::Waits(key))
     }
@@ -117,7 +117,8 @@ impl Stage for Alone {
     }
 }
 
-/// What similar jobs have in common with this one. Jobs of traces have no names.
+/// What similar jobs have in common with this one. Jobs of traces have no names, so they all have
+/// that of a job without one.
 fn traits(job: &WaitingJob) -> Traits<'_> {
-    Traits { name: "", request: &job.request, time_limit: job.time_limit }
+    Traits { name: "job", request: &job.request, time_limit: job.time_limit }
 }
