@@ -5,7 +5,8 @@ use super::limits::LimitsTable;
 use super::table::config_table;
 use crate::id::{AccountName, QueueName, ZoneName};
 use crate::policy::{
-    Behind, Candidates, Order, Placement, QuotaMode, ReservationKind, VictimMode, ZoneOverflow,
+    Behind, Candidates, Order, Placement, QuotaMode, ReservationKind, RunTimes, VictimMode,
+    ZoneOverflow,
 };
 
 config_table! {
@@ -62,6 +63,13 @@ config_table! {
         /// waited 4 times as long. `shortest-first`: the shortest time limit first. `in-order`: the
         /// longest wait first. A `multifactor` queue keeps its own order.
         backfill_candidates: Candidates = Candidates::default(),
+        /// How long jobs are taken to run when they may start ahead of a planned start. `limit`:
+        /// their time limits. `expected`: the mean of the last two runs of similar jobs of the same
+        /// user, at most the time limit. Their order goes by that, too. Planned starts are always
+        /// computed from time limits. A job that runs longer than expected may delay one, but by no
+        /// more than twice the time limit of the delayed job. Only with `backfill_depth = 1` and
+        /// `backfill_reservation = "floating"`.
+        backfill_run_times: RunTimes = RunTimes::default(),
         /// When the first job of the queue has waited for this long, e.g. `2h`, preemptible jobs of
         /// the queue that overtook it are preempted, as few as possible. A job has overtaken the
         /// first job if it comes later in the order of the queue, but started while the first job

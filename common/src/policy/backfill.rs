@@ -33,6 +33,19 @@ pub enum Candidates {
     RelativeWait,
 }
 
+/// How long a waiting job is taken to run when it may start ahead of a planned start.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunTimes {
+    /// Its time limit.
+    #[default]
+    Limit,
+    /// What earlier jobs of its user lead to expect, at most its time limit.
+    Expected,
+}
+
 /// Backfill in one queue. Depth 1 is EASY; depth 0, all jobs, is conservative backfill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -43,6 +56,7 @@ pub struct Backfill {
     /// With a depth other than 1, nodes are always pinned.
     pub reservation: ReservationKind,
     pub candidates: Candidates,
+    pub run_times: RunTimes,
     /// When the first job of the queue has waited longer than this, preemptible jobs that were
     /// backfilled ahead of it are preempted, those with the fewest GPU-seconds lost first. `None`:
     /// never.
@@ -55,6 +69,7 @@ impl Default for Backfill {
             depth: 1,
             reservation: ReservationKind::Floating,
             candidates: Candidates::RelativeWait,
+            run_times: RunTimes::Limit,
             head_timeout: None,
         }
     }

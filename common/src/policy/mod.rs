@@ -18,7 +18,7 @@ mod quota;
 mod yields_first;
 
 pub use access::Access;
-pub use backfill::{Backfill, Candidates, ReservationKind};
+pub use backfill::{Backfill, Candidates, ReservationKind, RunTimes};
 pub use cluster::Policy;
 pub use limits::Limits;
 pub use moves::{MOVE_KEPT, MOVES_COUNTED, Moves};

@@ -206,6 +206,10 @@ pub struct JobView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub array_limit: Option<u32>,
     pub submitted_at: Time,
+    /// How long it was expected to run when it was submitted, from the last runs of its user's
+    /// jobs. `None`: they say nothing, or no less than the time limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_run_time: Option<Span>,
     /// The start of its current attempt.
     pub started_at: Option<Time>,
     pub ended_at: Option<Time>,

@@ -91,6 +91,7 @@ fn jobs_match_the_golden_files() {
         cancelled_by: None,
         array_limit: None,
         submitted_at: Time(1),
+        expected_run_time: None,
         started_at: None,
         ended_at: None,
         suspended_at: None,

@@ -254,6 +254,7 @@ pub(crate) fn waiting(job: u32, request: Request, minutes: u64) -> WaitingJob {
         service: false,
         together: None,
         near_all: None,
+        expected: None,
         awaits: false,
     }
 }

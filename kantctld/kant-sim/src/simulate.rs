@@ -26,6 +26,7 @@ use trace::Estimates;
   easy-pinned   the same, with the first job's reservation on fixed nodes
   conservative  a later job may start if it delays no job before it
   kant          the defaults of a queue without configuration
+  kant-expected the same, with backfill by expected run times
 A policy file is like kantctld.toml; all keys are optional. Each job goes to the queue named after
 its group, or to the default queue, and is charged to the account of that name.
 Submissions, rounds and ends go through the same state as in a cluster, so limits, fair share and

@@ -145,6 +145,7 @@ pub(crate) fn view_apart(
         cancelled_by: remarks::cancelled_by(element),
         array_limit: record.spec.ask.array.as_ref().and_then(|array| array.limit()),
         submitted_at: record.submitted_at,
+        expected_run_time: record.expected,
         started_at: run.and_then(|run| run.running_at),
         ended_at: element.ended_at(),
         suspended_at: run.and_then(|run| run.suspended_at),

@@ -146,6 +146,7 @@ fn waiting(key: JobKey, queue: &QueueName, request: &Arc<Request>) -> WaitingJob
         service: false,
         together: None,
         near_all: None,
+        expected: None,
         awaits: false,
     }
 }

@@ -17,6 +17,7 @@
 //! | `cluster lost-after=60s grace=30s kept=1h` | settings; before everything else |
 //! | `queue NAME [default] [priority=N] [nodes=g[1-2]] [max=1h] [limit=10m] [mem-per-cpu=1G]` | |
 //! | ` ... [parent=] [order=] [behind=] [depth=] [head-timeout=] [placement=] [share-gpus]` | |
+//! | ` ... [candidates=] [run-times=expected]` | backfill |
 //! | ` ... [quota=[KIND:]N] [quota-mode=isolated] [at-most=[KIND:]N] [user-gpus=] [user-jobs=]` | |
 //! | ` ... [by-priority] [no-reclaim] [preemptible] [victims=cancel] [min-run=]` | preemption |
 //! | `qos NAME [priority=] [preemptible] [user-jobs=] [gpus=]`, `account NAME [shares=]` | |

@@ -199,6 +199,7 @@ impl Reader {
             position: None,
             attempt: detail.attempt,
             submitted_at: time(5)?,
+            expected_run_time: None,
             started_at: maybe(7)?,
             ended_at: maybe(8)?,
             suspended_at: None,

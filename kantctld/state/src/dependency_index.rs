@@ -183,6 +183,7 @@ mod tests {
             groups: Vec::new(),
             via: None,
             submitted_at: Time(0),
+            expected: None,
             standing: Vec::new(),
             timeline: Vec::new(),
             elements: Elements::one(Element::new(false)),

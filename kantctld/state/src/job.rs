@@ -50,6 +50,9 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<NodeName>,
     pub submitted_at: Time,
+    /// How long it was expected to run when it was submitted, from earlier jobs of its user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<Span>,
     /// The state of each term of the dependency, in the order of the terms; empty without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub standing: Vec<TermState>,
@@ -177,6 +180,7 @@ impl Record {
             groups: self.groups.clone(),
             via: self.via.clone(),
             submitted_at: self.submitted_at,
+            expected: self.expected,
             standing: self.standing.clone(),
             timeline: self.timeline.clone(),
             elements: Elements::default(),

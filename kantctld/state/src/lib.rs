@@ -41,6 +41,7 @@ mod lease;
 pub mod persist;
 pub mod replicas;
 mod rights;
+pub mod run_times;
 mod texts;
 
 mod expired;

@@ -238,6 +238,7 @@ fn finish(
         measured::clamp_to_end(run);
     }
     let attempt = element.attempt;
+    measured::note_run_time(state, key, outcome);
     state.set_alive(key, false);
     if state.is_all_done(key.job) {
         texts::rest_job(state, key.job);

@@ -33,7 +33,7 @@ pub fn waiting(state: &State, key: JobKey) -> Option<WaitingJob> {
     let (record, element) = state.element(key).filter(|(_, e)| e.phase == Phase::Pending)?;
     let request = Arc::new(record.spec.ask.request.clone());
     let verdict = crate::dependency::verdict(state, record, key.index);
-    jobs::waiting(key, record, element, request, verdict)
+    jobs::waiting(state, key, record, element, request, verdict)
 }
 
 /// The preemptible running jobs as they would wait if they were stopped, even if the policy allows
@@ -45,7 +45,7 @@ pub fn again(state: &State, snapshot: &Snapshot) -> Vec<Arc<WaitingJob>> {
         let is_free = element.phase == Phase::Running && record.spec.ask.requeue;
         let request = Arc::new(record.spec.ask.request.clone());
         let verdict = crate::dependency::Verdict::Free(None);
-        jobs::waiting(job.key, record, element, request, verdict).filter(|_| is_free)
+        jobs::waiting(state, job.key, record, element, request, verdict).filter(|_| is_free)
     });
     again.map(Arc::new).collect()
 }

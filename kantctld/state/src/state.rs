@@ -22,6 +22,7 @@ use crate::ledger::Ledger;
 use crate::living::{Living, Standing};
 use crate::node::NodeRecord;
 use crate::queue_usage::QueueUsages;
+use crate::run_times::RunTimes;
 use crate::service::Service;
 use crate::timeline::{self, TimelineEntry};
 use crate::token::Token;
@@ -88,6 +89,8 @@ pub struct State {
     /// The time since which past use of queues counts, if it counts and this build turned it on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queue_usage_since: Option<Time>,
+    #[serde(default, skip_serializing_if = "RunTimes::is_empty")]
+    pub(crate) run_times: RunTimes,
     /// The times at which running jobs were moved, within the hour before the last of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) moves: Vec<Time>,
@@ -269,6 +272,12 @@ impl State {
     #[must_use]
     pub const fn queue_usage(&self) -> &QueueUsages {
         &self.queue_usage
+    }
+
+    /// The last run times of each user's jobs.
+    #[must_use]
+    pub const fn run_times(&self) -> &RunTimes {
+        &self.run_times
     }
 
     pub(crate) fn element_mut(&mut self, key: JobKey) -> Option<&mut Element> {

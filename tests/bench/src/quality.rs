@@ -40,9 +40,13 @@ struct Run {
 /// The policies under which every trace is replayed.
 fn runs_of_all_policies(trace: &'static Trace) -> Vec<Run> {
     let run = |named: Named| Run { trace, name: named.name().to_owned(), policy: named.policy() };
-    let all = [Named::Fifo, Named::Befifo, Named::Easy, Named::Conservative, Named::Kant];
-    let fits = |named: &Named| *named != Named::Conservative || !trace.is_long;
-    all.into_iter().filter(fits).map(run).collect()
+    let fits = |named: &Named| match named {
+        Named::EasyPinned => false,
+        Named::Conservative => !trace.is_long,
+        Named::KantExpected => trace.has_users,
+        Named::Fifo | Named::Befifo | Named::Easy | Named::Kant => true,
+    };
+    Named::ALL.into_iter().filter(fits).map(run).collect()
 }
 
 /// Policies that differ by one step each, from those of other systems to kant's defaults.

@@ -15,18 +15,28 @@ pub struct Trace {
     pub is_ablated: bool,
     /// Conservative backfill of its queue of gangs takes longer to replay than all other replays.
     pub is_long: bool,
+    /// Its jobs have users, whose next jobs may be expected to run like their last ones.
+    pub has_users: bool,
 }
 
 const fn trace(name: &'static str, nodes: &'static str, about: &'static str) -> Trace {
-    Trace { name, about, nodes, faster: 1.0, is_ablated: false, is_long: false }
+    Trace { name, about, nodes, faster: 1.0, is_ablated: false, is_long: false, has_users: false }
 }
 
 pub const TRACES: [Trace; 7] = [
-    trace("kth-sp2", "kth-sp2.nodes.csv", "28,481 jobs on 100 nodes of one slot, real walltimes."),
+    Trace {
+        has_users: true,
+        ..trace(
+            "kth-sp2",
+            "kth-sp2.nodes.csv",
+            "28,481 jobs on 100 nodes of one slot, real walltimes.",
+        )
+    },
     trace("batsim-medium", "batsim-medium.nodes.csv", "801 jobs on 32 nodes of one slot."),
     Trace {
         faster: 1.2,
         is_long: true,
+        has_users: true,
         ..trace(
             "llnl-atlas-a",
             "llnl-atlas.nodes.csv.gz",

@@ -38,6 +38,7 @@ pub fn job_view(key: &str) -> JobView {
         cancelled_by: None,
         array_limit: None,
         submitted_at: Time(0),
+        expected_run_time: None,
         started_at: None,
         ended_at: None,
         suspended_at: None,

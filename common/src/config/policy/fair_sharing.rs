@@ -20,6 +20,7 @@ fn queue_warnings(policy: &Policy, queue: &Queue) -> Vec<String> {
         ("backfill_depth", own.depth != usual.depth),
         ("backfill_reservation", own.reservation != usual.reservation),
         ("backfill_candidates", own.candidates != usual.candidates),
+        ("backfill_run_times", own.run_times != usual.run_times),
         ("head_timeout", own.head_timeout.is_some()),
     ];
     let ignored: Vec<&str> =

@@ -128,6 +128,7 @@ impl World {
             service: false,
             together: None,
             near_all: None,
+            expected: None,
             awaits: false,
         });
         key

@@ -6,10 +6,12 @@ use super::Judge;
 use super::order::has_no_room;
 use crate::model::job::WaitingJob;
 use crate::model::snapshot::PlannedStart;
+use crate::place::backfill::delay_allowed::DelayAllowed;
 use crate::round::round_result::Round;
 use common::id::{JobKey, NodeName};
 use common::policy::queue::Queue;
 use common::policy::{Behind, Order};
+use common::time::Time;
 
 impl Judge<'_> {
     /// A job that was promised a start starts, or is promised none that is later.
@@ -23,7 +25,8 @@ impl Judge<'_> {
             if self.started.contains(key) || planned_start.at <= self.now {
                 continue;
             }
-            let kept = round.planned_starts.get(key).is_some_and(|new| new.at <= planned_start.at);
+            let latest = self.latest(job, planned_start);
+            let kept = round.planned_starts.get(key).is_some_and(|new| new.at <= latest);
             let waits_for_room =
                 round.waits.of(snapshot, *key).is_some_and(|reason| has_no_room(&reason));
             if kept
@@ -46,6 +49,13 @@ impl Judge<'_> {
                     .fault(format!("was promised a start by {}, and now none", planned_start.at)),
             }
         }
+    }
+
+    /// The latest start to which jobs that run longer than expected may delay the planned start.
+    fn latest(&self, job: &WaitingJob, planned_start: &PlannedStart) -> Time {
+        let delay = self.queues.get(&job.queue).filter(|_| planned_start.nodes.is_empty());
+        let delay = delay.map(|queue| DelayAllowed::of(queue, job, planned_start.first()));
+        delay.map_or(planned_start.at, |delay| delay.latest().max(planned_start.at))
     }
 
     /// Whether all jobs keep to their times, and there are no bookings and no nodes out of use.

@@ -31,6 +31,9 @@ pub struct WaitingJob {
     /// The time limit, after the queue's default. `None`: unlimited.
     #[serde(default)]
     pub time_limit: Option<Span>,
+    /// How long it is expected to run, if its queue plans by that. The job may run longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<Span>,
     #[serde(default)]
     pub nice: i32,
     /// When it was submitted. A requeue does not change it.
@@ -80,12 +83,13 @@ impl WaitingJob {
         self.begin_at.map_or(self.submitted_at, |begin| begin.max(self.submitted_at))
     }
 
-    /// Its time limit; the maximum if it has none.
+    /// How long it is expected to run, otherwise its time limit; the maximum if it has none.
     pub(crate) fn length(&self) -> Span {
-        self.time_limit.unwrap_or(UNLIMITED)
+        let limit = self.time_limit.unwrap_or(UNLIMITED);
+        self.expected.map_or(limit, |expected| expected.min(limit))
     }
 
-    /// Its time limit, rounded up to three binary digits: by at most a quarter.
+    /// Its length, rounded up to three binary digits: by at most a quarter.
     pub(crate) fn rounded_length(&self) -> Span {
         let length = self.length().0;
         let below = (u64::BITS - length.leading_zeros()).saturating_sub(3);

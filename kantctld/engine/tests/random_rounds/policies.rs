@@ -10,7 +10,7 @@ use common::policy::qos::Qos;
 use common::policy::queue::Queue;
 use common::policy::{
     Amounts, Backfill, Behind, Candidates, Factors, Limits, Order, Placement, Policy, Preemption,
-    Quota, QuotaMode, ReservationKind, VictimMode, ZoneOverflow,
+    Quota, QuotaMode, ReservationKind, RunTimes, VictimMode, ZoneOverflow,
 };
 use common::time::Span;
 use common::topology::Topology;
@@ -89,6 +89,7 @@ fn queue(
                 Candidates::ShortestFirst,
                 Candidates::RelativeWait,
             ]),
+            run_times: [RunTimes::Limit, RunTimes::Expected][number as usize % 2],
             head_timeout: draw.maybe(4, |draw| Span::from_minutes(draw.within(0, 20).into())),
         },
         placement,

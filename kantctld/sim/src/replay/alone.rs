@@ -6,9 +6,10 @@ use super::stage::{Entry, Stage};
 use super::{Cluster, ReplayError};
 use common::id::{JobId, JobKey};
 use common::job::{EndCause, Moving, PreemptReason};
-use common::policy::{MOVE_KEPT, MOVES_COUNTED, Policy};
+use common::policy::{self, MOVE_KEPT, MOVES_COUNTED, Policy};
 use common::time::Time;
 use engine::{Decision, Round, Snapshot, WaitingJob};
+use state::run_times::{RunTimes, Traits};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -19,6 +20,9 @@ pub(super) struct Alone {
     /// Jobs that are being moved, and when jobs were moved lately.
     moving: BTreeMap<JobKey, Moving>,
     moved_at: Vec<Time>,
+    run_times: RunTimes,
+    /// The jobs that run, and since when.
+    running: BTreeMap<JobKey, (Arc<WaitingJob>, Time)>,
 }
 
 impl Alone {
@@ -28,12 +32,19 @@ impl Alone {
         cluster.snapshots().iter().for_each(|node| snapshot.set_node(node));
         snapshot.set_silent(true);
         snapshot.settle(Time(0));
-        Self { snapshot, last: JobId(0), moving: BTreeMap::new(), moved_at: Vec::new() }
+        Self {
+            snapshot,
+            last: JobId(0),
+            moving: BTreeMap::new(),
+            moved_at: Vec::new(),
+            run_times: RunTimes::default(),
+            running: BTreeMap::new(),
+        }
     }
 }
 
 impl Stage for Alone {
-    fn submit(&mut self, job: &WaitingJob, _: Time) -> Result<Entry, ReplayError> {
+    fn submit(&mut self, job: &WaitingJob, now: Time) -> Result<Entry, ReplayError> {
         let queue = self.snapshot.policy().queues.iter().find(|queue| queue.name == job.queue);
         let could_hold = queue.is_some_and(|queue| {
             engine::could_ever_fit(&self.snapshot, queue, &job.request, job.service).is_ok()
@@ -43,7 +54,10 @@ impl Stage for Alone {
         }
         self.last = JobId(self.last.0 + 1);
         let key = JobKey::single(self.last);
-        self.snapshot.set_waiting(WaitingJob { key, ..job.clone() });
+        let by_expected = queue
+            .is_some_and(|queue| queue.backfill.run_times == policy::RunTimes::Expected);
+        let expected = self.run_times.expected(job.owner, traits(job), now).filter(|_| by_expected);
+        self.snapshot.set_waiting(WaitingJob { key, expected, ..job.clone() });
         Ok(Entry::Waits(key))
     }
 
@@ -59,6 +73,9 @@ impl Stage for Alone {
         for decision in &round.decisions {
             match decision {
                 Decision::Start { key, allocation, .. } => {
+                    if let Some(job) = self.snapshot.waiting(*key) {
+                        self.running.insert(*key, (job.clone(), now));
+                    }
                     self.snapshot.start(*key, allocation.clone(), now);
                 }
                 Decision::Preempt { key, reason: PreemptReason::Move, to, .. } => {
@@ -74,7 +91,10 @@ impl Stage for Alone {
         Ok(())
     }
 
-    fn over(&mut self, key: JobKey, _: EndCause, _: Time) -> Result<(), ReplayError> {
+    fn over(&mut self, key: JobKey, _: EndCause, now: Time) -> Result<(), ReplayError> {
+        if let Some((job, began)) = self.running.remove(&key) {
+            self.run_times.note(job.owner, traits(&job), now.since(began), now);
+        }
         self.snapshot.remove_job(key);
         Ok(())
     }
@@ -86,6 +106,7 @@ impl Stage for Alone {
         _: Time,
     ) -> Result<(), ReplayError> {
         self.snapshot.remove_job(key);
+        self.running.remove(&key);
         again.into_iter().for_each(|job| self.snapshot.set_waiting(job.clone()));
         self.snapshot.set_moving(key, self.moving.remove(&key).filter(|_| again.is_some()));
         Ok(())
@@ -94,4 +115,10 @@ impl Stage for Alone {
     fn waiting(&self) -> usize {
         self.snapshot.waiting_count()
     }
+}
+
+/// What similar jobs have in common with this one. Jobs of traces have no names, so they all have
+/// that of a job without one.
+fn traits(job: &WaitingJob) -> Traits<'_> {
+    Traits { name: "job", request: &job.request, time_limit: job.time_limit }
 }

@@ -9,10 +9,13 @@
 //! | `easy-pinned` | the same | EASY, with certain nodes kept for the first |
 //! | `conservative` | the same | a job passes if it delays none before it |
 //! | `kant` | the defaults of a queue | the defaults of a queue |
+//! | `kant-expected` | the same | the same, by expected run times |
 
 use common::id::QueueName;
 use common::policy::queue::Queue;
-use common::policy::{Backfill, Behind, Candidates, Order, Placement, Policy, ReservationKind};
+use common::policy::{
+    Backfill, Behind, Candidates, Order, Placement, Policy, ReservationKind, RunTimes,
+};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Named {
@@ -25,11 +28,20 @@ pub enum Named {
     Conservative,
     /// The configuration of a cluster that sets only `share_gpus`.
     Kant,
+    /// The same, with backfill by expected run times.
+    KantExpected,
 }
 
 impl Named {
-    pub const ALL: [Self; 6] =
-        [Self::Fifo, Self::Befifo, Self::Easy, Self::EasyPinned, Self::Conservative, Self::Kant];
+    pub const ALL: [Self; 7] = [
+        Self::Fifo,
+        Self::Befifo,
+        Self::Easy,
+        Self::EasyPinned,
+        Self::Conservative,
+        Self::Kant,
+        Self::KantExpected,
+    ];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -40,6 +52,7 @@ impl Named {
             Self::EasyPinned => "easy-pinned",
             Self::Conservative => "conservative",
             Self::Kant => "kant",
+            Self::KantExpected => "kant-expected",
         }
     }
 
@@ -73,6 +86,10 @@ impl Named {
             Self::EasyPinned => classic(Behind::Backfill, 1, ReservationKind::Pinned),
             Self::Conservative => classic(Behind::Backfill, 0, ReservationKind::Pinned),
             Self::Kant => plain,
+            Self::KantExpected => {
+                let backfill = Backfill { run_times: RunTimes::Expected, ..plain.backfill };
+                Queue { backfill, ..plain }
+            }
         };
         Policy { queues: vec![queue], ..Policy::default() }
     }

@@ -85,6 +85,7 @@ impl<'a, S: Stage> Play<'a, S> {
                 service: job.kind == "inference",
                 together: None,
                 near_all: None,
+                expected: None,
                 awaits: false,
             };
             Tracked { waiting, run: true_run(job), running: None }

@@ -61,6 +61,7 @@ fn backfill(words: &mut Words) -> Result<Backfill, String> {
         depth: words.value("depth")?.unwrap_or(usual.depth),
         reservation: word(words, "reservation")?.unwrap_or(usual.reservation),
         candidates: word(words, "candidates")?.unwrap_or(usual.candidates),
+        run_times: word(words, "run-times")?.unwrap_or(usual.run_times),
         head_timeout: words.value("head-timeout")?.or(usual.head_timeout),
     })
 }

@@ -21,6 +21,7 @@ pub(super) fn apply(state: &mut State, events: &mut Vec<Event>) -> Result<(), Re
     invite::drop_expired(state);
     create_token::drop_expired(state);
     state.usage.forget(state.now);
+    state.run_times.forget(state.now);
     let counts = crate::charging::past_use_counts(state);
     state.queue_usage.forget(state.now, counts);
     let (old, _) = state.old(state.now);

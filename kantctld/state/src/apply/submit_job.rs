@@ -13,6 +13,7 @@ use crate::event::Event;
 use crate::footprint::Load;
 use crate::job::{Element, Record};
 use crate::living::Bounds;
+use crate::run_times::Traits;
 use crate::state::{KnownRequest, State};
 use crate::texts;
 use common::blob::BlobHash;
@@ -99,6 +100,7 @@ pub(super) fn apply(
         let elements = indices(&ask).map(|index| (index, Element::new(ask.hold))).collect();
         let script = submission.script.keep(&mut state.blobs);
         let environment = submission.environment.keep(&mut state.blobs);
+        let expected = state.run_times.expected(uid, Traits::of(&ask), state.now);
         let spec = Spec { owner: submission.owner.clone(), script, environment, ask };
         let (set, groups) = (Some(set).filter(|_| size > 1), submission.groups.to_vec());
         let (via, submitted_at, timeline) = (submission.via.cloned(), state.now, Vec::new());
@@ -110,6 +112,7 @@ pub(super) fn apply(
             groups,
             via,
             submitted_at,
+            expected,
             standing,
             timeline,
             elements,

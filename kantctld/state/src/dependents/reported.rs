@@ -97,6 +97,7 @@ mod tests {
             groups: Vec::new(),
             via: None,
             submitted_at: Time(0),
+            expected: None,
             standing: Vec::new(),
             timeline: Vec::new(),
             elements: (0..).map(|index| Some(ArrayIndex(index))).zip(elements).collect(),

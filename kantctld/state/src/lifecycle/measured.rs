@@ -6,10 +6,11 @@
 use super::run_mut;
 use crate::charging;
 use crate::job::Run;
+use crate::run_times::Traits;
 use crate::state::State;
 use common::id::JobKey;
-use common::job::{EndCause, ExitStatus, Phase, StepEnd, Usage};
-use common::time::Time;
+use common::job::{EndCause, ExitStatus, Outcome, Phase, Spec, StepEnd, Usage};
+use common::time::{Span, Time};
 
 /// Records the end of a share that has not ended yet, and charges it until then.
 ///
@@ -61,6 +62,21 @@ pub(super) fn clamp_to_end(run: &mut Run) {
         *began = over.min(*began);
         run.suspended = run.suspended.min(over.since(*began));
     }
+}
+
+/// Notes how long a job ran that ended by itself or by its time limit.
+pub(super) fn note_run_time(state: &mut State, key: JobKey, outcome: Outcome) {
+    if !matches!(outcome, Outcome::Completed | Outcome::Failed | Outcome::TimedOut) {
+        return;
+    }
+    let now = state.now;
+    let Some(record) = state.jobs.get(&key.job).cloned() else { return };
+    let run = record.elements.get(&key.index).and_then(|element| element.run.as_deref());
+    let Some((run, began)) = run.and_then(|run| Some((run, run.running_at?))) else { return };
+    let over = run.over_at.unwrap_or(now);
+    let ran = Span(over.since(began).0.saturating_sub(run.suspended.0));
+    let Spec { owner, ask, .. } = &record.spec;
+    state.run_times.note(owner.uid, Traits::of(ask), ran, now);
 }
 
 /// The end of a share that its node did not report, because the node is lost or came back without

@@ -7,7 +7,7 @@ use crate::state::State;
 use common::id::{JobKey, NodeName};
 use common::job::{Ask, Phase};
 use common::node::Contact;
-use common::policy::VictimMode;
+use common::policy::{RunTimes, VictimMode};
 use common::resource::{Allocation, Request, Share};
 use common::time::Time;
 use engine::{NodeSnapshot, RunningJob, Unusable, WaitingJob, nodes_min};
@@ -28,6 +28,7 @@ pub(super) fn node(name: &NodeName, node: &NodeRecord) -> NodeSnapshot {
 /// A waiting job, with its dependencies as in `verdict`. `None` if it has no queue, which does not
 /// happen to an accepted job.
 pub(super) fn waiting(
+    state: &State,
     key: JobKey,
     record: &Record,
     element: &Element,
@@ -35,6 +36,9 @@ pub(super) fn waiting(
     verdict: Verdict,
 ) -> Option<WaitingJob> {
     let ask = &record.spec.ask;
+    let queue = ask.queue.clone()?;
+    let by_expected =
+        state.queue(&queue).is_some_and(|q| q.backfill.run_times == RunTimes::Expected);
     let (awaits, free_since) = match verdict {
         Verdict::Free(at) => (false, at),
         Verdict::Waits | Verdict::Never => (true, None),
@@ -43,7 +47,7 @@ pub(super) fn waiting(
         key,
         attempt: element.next_attempt(),
         owner: record.spec.owner.uid,
-        queue: ask.queue.clone()?,
+        queue,
         account: ask.account.clone(),
         qos: ask.qos.clone(),
         request,
@@ -63,6 +67,7 @@ pub(super) fn waiting(
         service: ask.service,
         together: record.set.map(|place| place.first_key()),
         near_all: None,
+        expected: record.expected.filter(|_| by_expected),
     })
 }
 

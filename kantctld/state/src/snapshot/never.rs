@@ -114,6 +114,7 @@ fn waiting(state: &State, queue: &Queue, ask: &Ask) -> WaitingJob {
         service: ask.service,
         together: None,
         near_all: None,
+        expected: None,
     }
 }
 

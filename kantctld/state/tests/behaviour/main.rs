@@ -27,6 +27,7 @@ mod resizing;
 mod rights;
 mod rights_of_others;
 mod rounds;
+mod run_times;
 mod services;
 mod sets;
 mod sharing;

@@ -119,7 +119,8 @@ fn times(record: &mut Record, job: &JobView, as_of: Time, zone: &TimeZone) {
         .ask
         .time_limit
         .map_or_else(|| ", no time limit".to_owned(), |at| format!(" of {}", limit(Some(at))));
-    record.fact("time", format!("{time}{limit}"));
+    let expected = job.expected_run_time.map(|span| format!(", {span} expected"));
+    record.fact("time", format!("{time}{limit}{}", expected.unwrap_or_default()));
 }
 
 fn files(record: &mut Record, job: &JobView) {

@@ -14,6 +14,9 @@ use std::collections::BTreeMap;
 pub struct PlannedStart {
     /// The latest start if every job keeps its time limit.
     pub at: Time,
+    /// The earliest time at which it was to start since it has had a planned start.
+    #[serde(default)]
+    pub first: Option<Time>,
     /// The nodes. Empty if any suitable nodes will do.
     #[serde(default)]
     pub nodes: Vec<NodeName>,
@@ -26,7 +29,12 @@ pub struct PlannedStart {
 impl PlannedStart {
     /// A promise without preemption.
     pub(crate) const fn of(at: Time, nodes: Vec<NodeName>) -> Self {
-        Self { at, nodes, yielded: false }
+        Self { at, first: None, nodes, yielded: false }
+    }
+
+    /// The earliest time at which it was to start.
+    pub(crate) fn first(&self) -> Time {
+        self.first.map_or(self.at, |first| first.min(self.at))
     }
 }
 

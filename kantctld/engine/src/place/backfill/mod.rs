@@ -5,6 +5,7 @@
 //! depth of 0 (all jobs) is conservative backfill. The promise keeps either certain nodes
 //! (`node_search::bookings`) or a number of suitable ones (`shadow`).
 
+pub(crate) mod delay_allowed;
 pub(crate) mod earliest;
 mod filled;
 pub(crate) mod ready_times;

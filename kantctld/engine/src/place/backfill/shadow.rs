@@ -19,6 +19,7 @@ use crate::model::cluster::switches::SwitchIndex;
 use crate::model::demand::Part;
 use crate::model::shape::Side;
 use crate::model::shape_cache::ShapeIndex;
+use crate::place::backfill::delay_allowed::DelayAllowed;
 use crate::place::backfill::earliest::{Earliest, Size, sizes};
 use crate::place::backfill::segments::Segments;
 use crate::place::node_search::NodeSearch;
@@ -32,6 +33,7 @@ pub(crate) struct Shadow {
     pub key: JobKey,
     pub shape: ShapeIndex,
     pub at: Time,
+    pub delay: DelayAllowed,
     /// The side of the zones on which it will have room.
     pub side: Side,
     sizes: Vec<Size>,
@@ -51,6 +53,7 @@ impl Shadow {
         key: JobKey,
         shape: ShapeIndex,
         found: &Earliest,
+        delay: DelayAllowed,
     ) -> Option<Self> {
         let nodes = search.shape.nodes()?;
         if Segments::required(search, nodes.0 as usize).is_some() {
@@ -61,6 +64,7 @@ impl Shadow {
             key,
             shape,
             at: found.at,
+            delay,
             side: search.side,
             ready: vec![vec![false; search.cluster().len()]; sizes.len()],
             counts: vec![BTreeMap::new(); sizes.len()],

@@ -86,7 +86,7 @@ impl<'a> RoundState<'a> {
         let NoRoom { job, shape, .. } = no;
         let has_planned_start = planned_start.is_some();
         let is_due = planned_start.is_some_and(|at| at <= self.now);
-        let ends = self.ends_by(job.time_limit);
+        let ends = self.planned_end(job);
         // Others of its shape did not fit because of what is kept for this job, but the job itself
         // may.
         if !has_planned_start && self.shapes.cannot_fit(shape, ends) {

@@ -27,7 +27,7 @@ impl RoundState<'_> {
         index: ShapeIndex,
         nodes: &[NodeIndex],
     ) -> Option<JobKey> {
-        let ends = self.ends_by(job.time_limit);
+        let ends = self.planned_end(job);
         let shape = self.shapes.get(index);
         let needs = shape.nodes()?.0 as usize;
         let part = shape.demand.even_part(shape.nodes()?, 0);

@@ -42,9 +42,8 @@ impl<'a> RoundState<'a> {
             .iter()
             .filter(|(key, _)| snapshot.is_moving(**key, self.now) && !has_planned_start(key));
         let place = |nodes: &[NodeName]| PlannedStart {
-            at: self.now,
-            nodes: nodes.to_vec(),
             yielded: true,
+            ..PlannedStart::of(self.now, nodes.to_vec())
         };
         planned_start.chain(moving.map(|(key, moving)| (*key, place(&moving.to)))).collect()
     }

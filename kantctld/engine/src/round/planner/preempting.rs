@@ -242,7 +242,7 @@ impl<'a> RoundState<'a> {
         let nodes: Vec<NodeIndex> = layout.iter().map(|(at, _)| *at).collect();
         let names = nodes.iter().map(|at| cluster.node(*at).name.clone()).collect();
         self.planned_starts
-            .insert(job.key, PlannedStart { at: self.now, nodes: names, yielded: true });
+            .insert(job.key, PlannedStart { yielded: true, ..PlannedStart::of(self.now, names) });
         self.unmet.remove(&job.key);
         self.book_from_now(job, of, layout);
         self.look(&nodes, NEVER);

@@ -45,9 +45,9 @@ impl<'a> RoundState<'a> {
         placed: Placed,
         for_real: bool,
     ) -> Result<Option<Vec<usize>>, Obstacle> {
-        let ends = self.ends_by(job.time_limit);
+        let ends = self.planned_end(job);
         let checkpoint = self.trial.checkpoint();
-        for (at, holder) in placed.holders(job, ends) {
+        for (at, holder) in placed.holders(job, self.ends_by(job.time_limit)) {
             self.trial.take(at, holder);
         }
         let nodes = &placed.nodes;

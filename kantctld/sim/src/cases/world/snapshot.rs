@@ -49,6 +49,7 @@ fn add_job<'c>(
             let job = WaitingJob {
                 together: is_set.then_some(own),
                 near_all: near,
+                expected: None,
                 ..waiting(text, key(parts.len()), &draft)?
             };
             let part = add_part(text, draft, job, rooms, snapshot)?;
@@ -82,6 +83,7 @@ fn waiting(text: &JobText, key: JobKey, draft: &Draft<'_>) -> Result<WaitingJob,
         service: false,
         together: None,
         near_all: None,
+        expected: None,
     })
 }
 

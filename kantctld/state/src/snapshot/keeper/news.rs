@@ -10,6 +10,7 @@ use crate::state::State;
 use common::id::{JobId, JobKey, NodeName};
 use common::job::{Moving, Phase};
 use common::policy::Policy;
+use common::policy::queue::Queue;
 use common::reservation::Reservation;
 use common::resource::Request;
 use common::time::Time;
@@ -107,6 +108,14 @@ pub(super) fn read(keeper: &Keeper, state: &State, mut touched: Touched) -> News
         news.policy = Some(Arc::new(policy));
         // Queues and QoS decide which jobs are preemptible.
         touched.jobs.extend(keeper.snapshot.all_running().map(|job| job.key));
+        // A queue may plan by expected run times now, or no longer.
+        let run_times = |policy: &Policy| {
+            let of = |queue: &Queue| (queue.name.clone(), queue.backfill.run_times);
+            policy.queues.iter().map(of).collect::<BTreeSet<_>>()
+        };
+        if news.policy.as_deref().map(run_times) != Some(run_times(keeper.snapshot.policy())) {
+            touched.jobs.extend(keeper.snapshot.all_waiting().map(|job| job.key));
+        }
     }
     let node = |name: NodeName| {
         let node = state.node(&name).map(|node| jobs::node(&name, node));
@@ -156,7 +165,9 @@ impl<'a> Reader<'a> {
         let may = is_moving || element.phase == Phase::Running;
         let movable = (may && may_move && holds && record.spec.ask.requeue)
             .then(|| self.request(record))
-            .and_then(|request| jobs::waiting(key, record, element, request, Verdict::Free(None)));
+            .and_then(|request| {
+                jobs::waiting(state, key, record, element, request, Verdict::Free(None))
+            });
         let moving = element.moving.as_deref().filter(|_| element.phase != Phase::Done).cloned();
         let growing = self.growing(key, record, element);
         let movable = movable.map(Arc::new);
@@ -175,7 +186,7 @@ impl<'a> Reader<'a> {
         if most < request.tasks {
             request = Arc::new(Request { tasks: most, ..Request::clone(&request) });
         }
-        let asked = jobs::waiting(key, record, element, request, Verdict::Free(None))?;
+        let asked = jobs::waiting(self.state, key, record, element, request, Verdict::Free(None))?;
         Some(Arc::new(Growing { asked, had: run.had.clone(), not_before: run.grows_after }))
     }
 
@@ -193,7 +204,7 @@ impl<'a> Reader<'a> {
             Some(known) => self.judge.insert(known),
             None => self.judge.insert((key.job, Judge::new(self.state, record))),
         };
-        jobs::waiting(key, record, element, request, judge.of(key.index))
+        jobs::waiting(self.state, key, record, element, request, judge.of(key.index))
     }
 
     /// The request of a job, shared by the tasks of an array.
