@@ -23,6 +23,7 @@ pub mod event;
 pub mod job;
 pub mod node;
 pub mod queue_usage;
+pub mod run_times;
 pub mod service;
 
 mod dependency_index;
@@ -41,7 +42,6 @@ mod lease;
 pub mod persist;
 pub mod replicas;
 mod rights;
-pub mod run_times;
 mod texts;
 
 mod expired;

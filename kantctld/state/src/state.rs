@@ -274,12 +274,6 @@ impl State {
         &self.queue_usage
     }
 
-    /// The last run times of each user's jobs.
-    #[must_use]
-    pub const fn run_times(&self) -> &RunTimes {
-        &self.run_times
-    }
-
     pub(crate) fn element_mut(&mut self, key: JobKey) -> Option<&mut Element> {
         let record = Arc::make_mut(self.jobs.get_mut(&key.job)?);
         record.elements.get_mut(&key.index)

@@ -54,8 +54,8 @@ impl Stage for Alone {
         }
         self.last = JobId(self.last.0 + 1);
         let key = JobKey::single(self.last);
-        let by_expected = queue
-            .is_some_and(|queue| queue.backfill.run_times == policy::RunTimes::Expected);
+        let by_expected =
+            queue.is_some_and(|queue| queue.backfill.run_times == policy::RunTimes::Expected);
         let expected = self.run_times.expected(job.owner, traits(job), now).filter(|_| by_expected);
         self.snapshot.set_waiting(WaitingJob { key, expected, ..job.clone() });
         Ok(Entry::Waits(key))

@@ -28,7 +28,7 @@ const LIMITS_MAX: u64 = 2;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DelayAllowed {
     /// The first planned start.
-    first: Time,
+    pub first: Time,
     /// The latest time to which jobs may delay it.
     latest: Time,
 }

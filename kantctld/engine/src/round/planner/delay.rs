@@ -7,14 +7,42 @@ use crate::model::demand::Part;
 use crate::model::job::WaitingJob;
 use crate::model::shape::Shape;
 use crate::model::shape_cache::ShapeIndex;
+use crate::model::snapshot::PlannedStart;
 use crate::model::wait_queue::PartId;
+use crate::place::backfill::delay_allowed::DelayAllowed;
 use crate::place::backfill::shadow::Shadow;
 use common::id::JobKey;
+use common::policy::queue::Queue;
 use common::resource::Resources;
+use common::time::Time;
 use common::unit::GpuMilli;
 use std::sync::Arc;
 
 impl RoundState<'_> {
+    /// When a job that starts now is taken to end, as far as it may start ahead of planned starts:
+    /// at its expected end if all of them allow that it ends by its time limit instead, otherwise
+    /// by its time limit. Nodes that are kept for certain jobs or reservations allow no delay.
+    pub(super) fn planned_end(&self, job: &WaitingJob) -> Time {
+        let by_limit = self.ends_by(job.time_limit);
+        let Some(expected) = job.expected.map(|expected| (self.now + expected).min(by_limit))
+        else {
+            return by_limit;
+        };
+        let allows = |(_, shadow): &(_, Shadow)| {
+            by_limit <= shadow.at
+                || (expected <= shadow.at && shadow.delay.allows(expected, by_limit))
+        };
+        let is_allowed =
+            self.bookings.last_before(by_limit).is_none() && self.shadows.iter().all(allows);
+        if is_allowed { expected } else { by_limit }
+    }
+
+    /// How much the start of this job may be delayed, which is planned for that time now.
+    pub(super) fn delay_allowed(&self, queue: &Queue, job: &WaitingJob, at: Time) -> DelayAllowed {
+        let before = self.snapshot.planned_starts.get(&job.key).map(PlannedStart::first);
+        DelayAllowed::of(queue, job, before.map_or(at, |before| before.min(at)))
+    }
+
     /// The job with a planned start that a job of this shape would delay on any of these nodes, the
     /// only ones with room for it. `None`: a trial has to show that.
     ///

@@ -189,24 +189,6 @@ impl<'a> RoundState<'a> {
         limit.map_or(NEVER, |limit| self.now + limit)
     }
 
-    /// When a job that starts now is taken to end, as far as it may start ahead of planned starts:
-    /// at its expected end if all of them allow that it ends by its time limit instead, otherwise
-    /// by its time limit. Nodes that are kept for certain jobs or reservations allow no delay.
-    pub fn planned_end(&self, job: &WaitingJob) -> Time {
-        let by_limit = self.ends_by(job.time_limit);
-        let Some(expected) = job.expected.map(|expected| (self.now + expected).min(by_limit))
-        else {
-            return by_limit;
-        };
-        let allows = |(_, shadow): &(_, Shadow)| {
-            by_limit <= shadow.at
-                || (expected <= shadow.at && shadow.delay.allows(expected, by_limit))
-        };
-        let is_allowed =
-            self.bookings.last_before(by_limit).is_none() && self.shadows.iter().all(allows);
-        if is_allowed { expected } else { by_limit }
-    }
-
     /// Why no job of this shape could ever start. `None`: one could.
     pub fn never_fits(&mut self, shape: ShapeIndex) -> Option<WaitReason> {
         let cluster = &self.snapshot.cluster;

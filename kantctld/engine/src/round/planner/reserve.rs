@@ -7,7 +7,6 @@ use crate::model::job::WaitingJob;
 use crate::model::shape::Placing;
 use crate::model::shape_cache::ShapeIndex;
 use crate::model::snapshot::PlannedStart;
-use crate::place::backfill::delay_allowed::DelayAllowed;
 use crate::place::backfill::earliest::Window;
 use crate::place::backfill::earliest::{Earliest, earliest};
 use crate::place::backfill::shadow::Shadow;
@@ -130,16 +129,14 @@ impl<'a> RoundState<'a> {
             queue.backfill.depth == 1 && queue.backfill.reservation == ReservationKind::Floating;
         if floats {
             let (earliest, side) = found;
-            let before = self.snapshot.planned_starts.get(&job.key).map(PlannedStart::first);
-            let first = before.map_or(earliest.at, |before| before.min(earliest.at));
-            let delay = DelayAllowed::of(queue, job, first);
+            let delay = self.delay_allowed(queue, job, earliest.at);
             let fewest = self.shapes.get(shape).fewest();
             let search = self.node_search_of(job, &fewest, *side, &[]);
             if let Some(shadow) = Shadow::cast(&search, job.key, shape, earliest, delay) {
                 self.shadows.push((&queue.name, shadow));
-                let planned_start = PlannedStart::of(earliest.at, Vec::new());
-                let planned_start = PlannedStart { first: Some(first), ..planned_start };
-                self.planned_starts.insert(job.key, planned_start);
+                let planned = PlannedStart::of(earliest.at, Vec::new());
+                let first = Some(delay.first);
+                self.planned_starts.insert(job.key, PlannedStart { first, ..planned });
                 return;
             }
         }
