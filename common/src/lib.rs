@@ -23,6 +23,7 @@ pub mod gpu;
 pub mod gpu_parts;
 pub mod health;
 pub mod hostlist;
+pub mod node_names;
 pub mod right;
 pub mod token;
 pub mod topology;

@@ -217,6 +217,9 @@ impl Allocation {
         if shares.is_empty() {
             return Err(AllocationError::Empty);
         }
+        if shares.is_sorted_by(|one, next| one.node < next.node) {
+            return Ok(Self(shares));
+        }
         let mut names: Vec<&NodeName> = shares.iter().map(|s| &s.node).collect();
         names.sort();
         if let Some(pair) = names.windows(2).find(|w| w[0] == w[1]) {

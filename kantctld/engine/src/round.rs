@@ -50,7 +50,7 @@ fn round(snapshot: &Snapshot, now: Time) -> Round {
     // 1. Order.
     let mut scan = QueueScan::new(snapshot, now);
     // 2 to 6, job by job: what one job takes is not free for the next.
-    while let Some(considered) = scan.next(|id, kind, queue| state.is_kind_full(id, kind, queue)) {
+    while let Some(considered) = scan.next(|kind, queue| state.is_kind_full(kind, queue)) {
         let verdict = state.consider(&considered);
         scan.tell(&considered, verdict, state.queue_is_done(&considered.job.queue));
     }

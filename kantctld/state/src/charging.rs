@@ -81,9 +81,10 @@ pub fn queue_usage(state: &State, now: Time) -> QueueUsages {
 
 /// Records the usage of a share that its node releases, which held it in this time.
 fn charge_queue(state: &mut State, key: JobKey, share: &Share, (from, until): (Time, Time)) {
-    let queue = queue_of(state, key).filter(|_| past_use_counts(state)).cloned();
-    let from = counted_from(state, from);
-    if let Some(queue) = queue {
+    if past_use_counts(state)
+        && let Some(queue) = queue_of(state, key).cloned()
+    {
+        let from = counted_from(state, from);
         state.queue_usage.charge(&queue, share, from, until);
     }
 }

@@ -5,6 +5,7 @@
 mod elements;
 mod end;
 mod joining;
+mod last_rank;
 mod leaving;
 mod past;
 mod share_phase;
@@ -13,6 +14,7 @@ mod term_state;
 pub use elements::Elements;
 pub use end::End;
 pub use joining::{Given, may_grow};
+pub use last_rank::LastRank;
 pub use past::{EARLIER_MAX, Earlier, Past};
 pub use share_phase::SharePhase;
 pub use term_state::TermState;
@@ -107,6 +109,8 @@ pub struct Run {
     pub allocation: Arc<Allocation>,
     /// The phase of each share, in the order of the allocation. Empty once the element is Done.
     pub shares: Vec<SharePhase>,
+    #[serde(skip)]
+    pub last_rank: LastRank,
     pub allocated_at: Time,
     pub running_at: Option<Time>,
     /// The begin of the current suspension.
@@ -255,6 +259,7 @@ impl Run {
         Self {
             allocation,
             shares,
+            last_rank: LastRank::default(),
             allocated_at: now,
             running_at: None,
             suspended_at: None,
@@ -283,11 +288,16 @@ impl Run {
         }
     }
 
-    /// The rank of a node: its position in the allocation. Each node of a large job reports, and
-    /// most allocations are in the order of names, so those are not walked from the start.
+    /// The rank of a node: its position in the allocation. Each node of a large job reports, so the
+    /// shares are not walked from the start: mostly it is the rank after the last one or the first,
+    /// and most allocations are in the order of names.
     #[must_use]
     pub fn rank(&self, node: &NodeName) -> Option<usize> {
         let shares = self.allocation.shares();
+        let is_at = |rank: &usize| shares.get(*rank).is_some_and(|share| share.node == *node);
+        if let Some(rank) = [self.last_rank.0 as usize + 1, 0].into_iter().find(is_at) {
+            return Some(rank);
+        }
         let by_name = shares.binary_search_by(|share| share.node.cmp(node));
         by_name.ok().or_else(|| shares.iter().position(|share| share.node == *node))
     }

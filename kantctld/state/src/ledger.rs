@@ -9,18 +9,35 @@ mod holdings;
 
 pub use holdings::{Held, Holdings};
 
+use crate::by_node::ByNode;
 use common::id::{Attempt, AttemptId, GpuIndex, JobKey, NodeName};
 use common::job::Phase;
 use common::node::Inventory;
 use common::resource::Share;
 use common::unit::{GpuMilli, Tasks};
-use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, btree_map};
+use serde::{Deserialize, Serialize, Serializer};
 
-/// All allocations. Nodes without allocations are left out.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// All allocations.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Ledger {
-    nodes: BTreeMap<NodeName, Holdings>,
+    /// Nodes without allocations are not stored. They stay here, for the next ones.
+    #[serde(serialize_with = "with_allocations")]
+    nodes: ByNode<Holdings>,
+}
+
+impl PartialEq for Ledger {
+    fn eq(&self, other: &Self) -> bool {
+        self.nodes().eq(other.nodes())
+    }
+}
+
+impl Eq for Ledger {}
+
+fn with_allocations<S: Serializer>(
+    nodes: &ByNode<Holdings>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(nodes.iter().filter(|(_, holdings)| !holdings.is_empty()))
 }
 
 /// The reason why an entry of a round could not be carried out. The next round decides again.
@@ -98,12 +115,12 @@ impl Ledger {
     /// The allocations on a node; `None` if there are none.
     #[must_use]
     pub fn on(&self, node: &NodeName) -> Option<&Holdings> {
-        self.nodes.get(node)
+        self.nodes.get(node).filter(|holdings| !holdings.is_empty())
     }
 
     /// Every node with allocations.
     pub fn nodes(&self) -> impl Iterator<Item = (&NodeName, &Holdings)> {
-        self.nodes.iter()
+        self.nodes.iter().filter(|(_, holdings)| !holdings.is_empty())
     }
 
     /// The attempts that hold something on a node.
@@ -153,17 +170,13 @@ impl Ledger {
         gpus.sort_unstable();
         let (cpus, memory, gpu_milli) = (share.cpus.clone(), share.memory, share.gpu_milli);
         let held = Held { cpus, memory, gpus, gpu_milli, exclusive };
-        self.nodes.entry(share.node.clone()).or_default().insert(id, held);
+        self.nodes.get_or_default(&share.node).insert(id, held);
     }
 
     /// Frees all that an attempt holds on a node.
     pub(crate) fn free(&mut self, id: AttemptId, node: &NodeName) {
-        let btree_map::Entry::Occupied(mut holdings) = self.nodes.entry(node.clone()) else {
-            return;
-        };
-        holdings.get_mut().remove(id);
-        if holdings.get().holders().next().is_none() {
-            holdings.remove();
+        if let Some(holdings) = self.nodes.get_mut(node) {
+            holdings.remove(id);
         }
     }
 }

@@ -7,6 +7,7 @@
 
 // Layers, the lowest first: a module imports from the groups above its own.
 pub mod blobs;
+mod by_node;
 pub mod enrolment;
 pub mod fault;
 pub mod held_by;

@@ -17,7 +17,7 @@ mod start;
 mod suspend;
 
 use crate::event::{Event, ShareNews};
-use crate::job::{End, Run, SharePhase};
+use crate::job::{End, LastRank, Run, SharePhase};
 use crate::replicas;
 use crate::state::State;
 use crate::texts;
@@ -82,6 +82,7 @@ pub(crate) fn report(
     }
     let Some(run) = run_mut(state, status.id.key) else { return };
     run.shares[rank] = to;
+    run.last_rank = LastRank(u32::try_from(rank).unwrap_or_default());
     if to == SharePhase::Running {
         fault::node_works(state, node);
     }
@@ -122,6 +123,7 @@ pub(crate) fn share_ended(
         grow::did_not_join(state, events, id, rank, end.message.as_deref());
     }
     let Some(run) = run_mut(state, id.key) else { return };
+    run.last_rank = LastRank(u32::try_from(rank).unwrap_or_default());
     match (leaves, is_turned_away) {
         (true, _) => run.drop_share(rank),
         (false, true) => {}

@@ -10,6 +10,7 @@ mod services;
 mod tokens;
 
 use crate::blobs::Blobs;
+use crate::by_node::ByNode;
 use crate::command::Settings;
 use crate::dependency_index::DependencyIndex;
 use crate::enrolment::Enrolment;
@@ -54,7 +55,7 @@ pub struct State {
     pub(crate) last_job: JobId,
     pub(crate) jobs: BTreeMap<JobId, Arc<Record>>,
     pub(crate) requests: BTreeMap<Uid, BTreeMap<RequestKey, KnownRequest>>,
-    pub(crate) nodes: BTreeMap<NodeName, NodeRecord>,
+    pub(crate) nodes: ByNode<NodeRecord>,
     pub(crate) ledger: Ledger,
     pub(crate) blobs: Blobs,
     /// Finished jobs whose script, environment and arguments are no longer kept.

@@ -20,7 +20,7 @@ pub fn in_order(snapshot: &Snapshot, now: Time) -> Vec<JobKey> {
     }
     let mut scan = QueueScan::new(snapshot, now);
     let mut keys = Vec::with_capacity(snapshot.waiting_count());
-    while let Some(turn) = scan.next(|_, _, _| false) {
+    while let Some(turn) = scan.next(|_, _| false) {
         keys.push(turn.job.key);
         scan.tell(&turn, Next::MayTry, false);
     }

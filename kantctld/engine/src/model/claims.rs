@@ -1,7 +1,8 @@
 //! Claims of jobs in the usage accounting: running jobs by what they hold, waiting jobs by what
 //! they ask for. `usage_accounting` decides whether a claim is admitted.
 
-use crate::model::cluster::ClusterIndex;
+use crate::model::cluster::class::Class;
+use crate::model::cluster::{ClusterIndex, NodeIndex};
 use crate::model::demand::Demand;
 use crate::model::job::{RunningJob, WaitingJob};
 use crate::model::shape::Shape;
@@ -9,17 +10,18 @@ use crate::model::usage_accounting::{Claim, Principal, UsageAccounting};
 use common::resource::{GpuRequest, Share};
 use common::unit::{Bytes, Cpus, GpuMilli, Nodes};
 
-/// What a running job holds. GPUs of unknown nodes count as of no kind.
+/// What a running job holds on nodes at these positions. GPUs of unknown nodes count as of no kind.
 pub(crate) fn of_running(
     job: &RunningJob,
+    places: &[Option<NodeIndex>],
     cluster: &ClusterIndex,
     accounting: &mut UsageAccounting,
 ) -> Claim {
     let principal =
         accounting.principal(&job.queue, job.owner, job.account.as_ref(), job.qos.as_ref());
     let mut claim = Claim::new(principal);
-    for share in job.allocation.shares() {
-        add_share(&mut claim, share, cluster, accounting);
+    for (share, at) in job.allocation.shares().iter().zip(places) {
+        add_share(&mut claim, share, at.map(|at| &*cluster.node(at).class), accounting);
     }
     claim
 }
@@ -38,34 +40,37 @@ pub(crate) fn of_part(
     debug_assert!(jobs <= 1, "a part of one job counts as no job or as one");
     let mut claim = Claim::new(principal);
     claim.jobs = jobs;
-    shares.iter().for_each(|share| add_share(&mut claim, share, cluster, accounting));
+    for (share, at) in shares.iter().zip(cluster.places(shares)) {
+        add_share(&mut claim, share, at.map(|at| &*cluster.node(at).class), accounting);
+    }
     claim
 }
 
-/// The claim of a job with these shares.
+/// The claim of a job with these shares, each on a node.
 pub(crate) fn of_start<'a>(
     job: &WaitingJob,
-    shares: impl Iterator<Item = &'a Share>,
+    shares: impl Iterator<Item = (&'a Share, NodeIndex)>,
     cluster: &ClusterIndex,
     accounting: &mut UsageAccounting,
 ) -> Claim {
     let principal =
         accounting.principal(&job.queue, job.owner, job.account.as_ref(), job.qos.as_ref());
     let mut claim = Claim::new(principal);
-    shares.for_each(|share| add_share(&mut claim, share, cluster, accounting));
+    for (share, at) in shares {
+        add_share(&mut claim, share, Some(&cluster.node(at).class), accounting);
+    }
     claim
 }
 
 fn add_share(
     claim: &mut Claim,
     share: &Share,
-    cluster: &ClusterIndex,
+    class: Option<&Class>,
     accounting: &UsageAccounting,
 ) {
     claim.cpus += Cpus(share.cpus.len());
     claim.memory += share.memory;
     let each = share.gpu_milli.unwrap_or(GpuMilli::WHOLE);
-    let class = cluster.find(&share.node).map(|at| &cluster.node(at).class);
     // Most GPUs of a node are of one kind.
     let mut last = (None, None);
     for index in &share.gpus {

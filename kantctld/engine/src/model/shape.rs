@@ -240,7 +240,7 @@ impl<'a> Shape<'a> {
     pub fn fits_idle(&self, class: &Class, part: Part) -> bool {
         let request = self.demand.request;
         request.tasks_per_node.is_none_or(|most| part.tasks <= most)
-            && Free::whole(class).holds(class, request, self.demand.takes(part, class))
+            && Free::whole(class).holds(self.demand.takes(part, class))
     }
 }
 

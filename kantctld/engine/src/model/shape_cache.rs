@@ -5,6 +5,7 @@ use crate::model::cluster::ClusterIndex;
 use crate::model::features::Featured;
 use crate::model::job::WaitingJob;
 use crate::model::shape::{Shape, has_zones};
+use crate::model::wait_queue::KindId;
 use crate::model::yardstick::Yardsticks;
 use common::id::{QueueName, ReservationName, ZoneName};
 use common::policy::queue::Queue;
@@ -43,6 +44,8 @@ pub(crate) struct ShapeCache<'a> {
     typical: Arc<Yardsticks>,
     featured: Featured<'a>,
     by_request: BTreeMap<Asks<'a>, ShapeIndex>,
+    /// The same by kinds of jobs, which are faster to compare.
+    by_kind: BTreeMap<KindId, ShapeIndex>,
     rooms: BTreeMap<Room<'a>, RoomIndex>,
     room_of: Vec<RoomIndex>,
     /// The earliest end of a job of each index that did not fit. What is free for them only shrinks
@@ -61,6 +64,22 @@ impl<'a> ShapeCache<'a> {
     /// What FGD measures fragmentation against.
     pub fn typical(&self) -> Arc<Yardsticks> {
         self.typical.clone()
+    }
+
+    /// The shape of a job of this queue and kind.
+    pub fn of_kind(
+        &mut self,
+        kind: KindId,
+        cluster: &'a ClusterIndex,
+        policy: &Policy,
+        (queue, job): (&'a Queue, &'a WaitingJob),
+    ) -> ShapeIndex {
+        if let Some(known) = self.by_kind.get(&kind) {
+            return *known;
+        }
+        let shape = self.of(cluster, policy, queue, job);
+        self.by_kind.insert(kind, shape);
+        shape
     }
 
     /// The shape of a job of this queue.

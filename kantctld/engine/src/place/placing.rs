@@ -35,6 +35,11 @@ impl Placed {
         Allocation::of_shared(self.shares.clone())
     }
 
+    /// Each share with its node.
+    pub fn shares_on(&self) -> impl Iterator<Item = (&Share, NodeIndex)> {
+        self.shares.iter().zip(self.nodes.iter().copied())
+    }
+
     /// What the job would hold on each node.
     pub fn holders(
         &self,
@@ -73,7 +78,7 @@ fn share(search: &NodeSearch<'_>, at: NodeIndex, part: Part) -> Share {
     let request = search.shape.demand.request;
     let takes = search.takes(at, part);
     let but_for_kept = search.bookings.free_but_for_kept(search.trial, at, search.now);
-    let but_for_kept = but_for_kept.filter(|free| free.holds(class, request, takes));
+    let but_for_kept = but_for_kept.filter(|free| free.holds(takes));
     let free = but_for_kept.as_ref().unwrap_or_else(|| search.trial.free(at));
     let mut gpu_milli = None;
     let (cpus, gpus) = if request.exclusive {
@@ -86,9 +91,9 @@ fn share(search: &NodeSearch<'_>, at: NodeIndex, part: Part) -> Share {
             gpu_milli = Some(takes.milli);
             let mut chosen = match search.placement {
                 Placement::Fgd => fgd::best_gpus(search, at, free, takes),
-                Placement::First => free.first_with(class, request, takes),
-                Placement::Spread => free.emptiest(class, request, takes),
-                _ => free.tightest(class, request, takes),
+                Placement::First => free.first_with(takes),
+                Placement::Spread => free.emptiest(takes),
+                _ => free.tightest(takes),
             };
             chosen.sort_unstable();
             chosen.into_iter().filter_map(|position| class.gpu(position)).collect()

@@ -172,8 +172,9 @@ impl<'a> Trial<'a> {
             holder.key
         );
         let class = self.cluster.node(at).class.clone();
+        let holder = holder.on(&class);
         self.change(at, |node| {
-            node.free.take(&class, holder.share(), holder.whole_node);
+            node.free.take(&class, &holder);
             let order = |other: &Holder| (other.until, other.key) < (holder.until, holder.key);
             let place = node.holders.partition_point(order);
             node.holders.insert(place, holder);
@@ -187,7 +188,7 @@ impl<'a> Trial<'a> {
             if let Some(place) = node.holders.iter().position(|holder| holder.key == key) {
                 debug_assert!(node.free.holders > 0, "{key} gives back what it did not take");
                 let holder = node.holders.remove(place);
-                node.free.give_back(&class, holder.share());
+                node.free.give_back(&class, &holder);
             }
         });
     }

@@ -3,7 +3,7 @@
 //! the cost grows with the number of groups, not of jobs.
 
 use crate::model::job::WaitingJob;
-use crate::model::wait_queue::{Bucket, Class, Kind, WaitQueue};
+use crate::model::wait_queue::{Class, JobsByLength, JobsOfBucket, Kind, WaitQueue};
 use crate::policy::order::backfill_rank::BackfillRank;
 use common::time::Span;
 use std::cmp::Reverse;
@@ -11,14 +11,28 @@ use std::collections::BinaryHeap;
 use std::iter::Peekable;
 use std::sync::Arc;
 
-type Jobs<'a> = Box<dyn Iterator<Item = &'a Arc<WaitingJob>> + 'a>;
+/// The jobs of a group. A round makes thousands of these, so they are not boxed.
+enum Jobs<'a> {
+    OfBucket(JobsOfBucket<'a>),
+    OfClass(JobsByLength<'a>),
+}
+
+impl<'a> Iterator for Jobs<'a> {
+    type Item = &'a Arc<WaitingJob>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Self::OfBucket(jobs) => jobs.next(),
+            Self::OfClass(jobs) => jobs.next(),
+        }
+    }
+}
+
 type Classes<'a> = Peekable<Box<dyn Iterator<Item = &'a Class> + 'a>>;
 
 struct Group<'a> {
     first: &'a Arc<WaitingJob>,
     rest: Jobs<'a>,
-    /// Whether no job has a shorter time limit than the one before it.
-    is_by_length: bool,
 }
 
 /// The jobs that are left.
@@ -51,10 +65,12 @@ impl<'a> BackfillOrder<'a> {
         rank: &impl Fn(&WaitingJob) -> Option<BackfillRank>,
     ) -> Self {
         let mut order = Self::empty();
-        let jobs = |bucket: &'a Bucket| Box::new(bucket.jobs()) as Jobs<'a>;
-        for jobs in kind.buckets.below(below).map(jobs) {
-            order.add(jobs, false, below, rank);
+        order.groups.reserve(kind.buckets.len());
+        let mut ranks = Vec::with_capacity(kind.buckets.len());
+        for bucket in kind.buckets.below(below) {
+            ranks.extend(order.add(Jobs::OfBucket(bucket.jobs()), below, rank));
         }
+        order.by_rank = ranks.into();
         order
     }
 
@@ -69,17 +85,16 @@ impl<'a> BackfillOrder<'a> {
         }
     }
 
+    /// Adds a group. Returns its place in the order; `None`: it has no such job.
     fn add(
         &mut self,
         mut rest: Jobs<'a>,
-        is_by_length: bool,
         below: Option<Span>,
         rank: &impl Fn(&WaitingJob) -> Option<BackfillRank>,
-    ) {
-        if let Some((rank, first)) = next(&mut rest, is_by_length, below, rank) {
-            self.by_rank.push(Reverse((rank, self.groups.len())));
-            self.groups.push(Group { first, rest, is_by_length });
-        }
+    ) -> Option<Reverse<(BackfillRank, usize)>> {
+        let (rank, first) = next(&mut rest, below, rank)?;
+        self.groups.push(Group { first, rest });
+        Some(Reverse((rank, self.groups.len() - 1)))
     }
 
     /// Makes groups of the classes whose first job may be the next of all.
@@ -99,7 +114,8 @@ impl<'a> BackfillOrder<'a> {
                 return;
             }
             self.classes.next();
-            self.add(Box::new(class.jobs_by_length()), true, below, rank);
+            let added = self.add(Jobs::OfClass(class.jobs_by_length()), below, rank);
+            self.by_rank.extend(added);
         }
     }
 
@@ -139,7 +155,7 @@ impl<'a> BackfillOrder<'a> {
         rank: &impl Fn(&WaitingJob) -> Option<BackfillRank>,
     ) {
         let group = &mut self.groups[at];
-        if let Some((rank, first)) = next(&mut group.rest, group.is_by_length, below, rank) {
+        if let Some((rank, first)) = next(&mut group.rest, below, rank) {
             group.first = first;
             self.by_rank.push(Reverse((rank, at)));
         }
@@ -153,10 +169,10 @@ fn is_short(job: &WaitingJob, below: Option<Span>) -> bool {
 /// The next job of a group that is short enough and had no turn yet.
 fn next<'a>(
     jobs: &mut Jobs<'a>,
-    is_by_length: bool,
     below: Option<Span>,
     rank: &impl Fn(&WaitingJob) -> Option<BackfillRank>,
 ) -> Option<(BackfillRank, &'a Arc<WaitingJob>)> {
+    let is_by_length = matches!(jobs, Jobs::OfClass(_));
     for job in jobs {
         if is_short(job, below) {
             if let Some(rank) = rank(job) {

@@ -2,7 +2,7 @@
 
 use crate::model::job::WaitingJob;
 use crate::model::rank::Rank;
-use crate::model::wait_queue::{ClassId, Kind, KindId, WaitQueue};
+use crate::model::wait_queue::{ClassId, Kind, KindFacts, WaitQueue};
 use crate::policy::backfill_order::BackfillOrder;
 use common::policy::queue::Queue;
 use common::time::Span;
@@ -23,7 +23,7 @@ pub(super) struct Opened<'a> {
 
 /// The progress within one kind.
 pub(super) struct Cursor<'a> {
-    pub id: KindId,
+    pub facts: &'a KindFacts,
     pub kind: &'a Kind,
     pub queue: Option<&'a Queue>,
     /// Classes that had no turn yet, by the ranks of their first jobs.
@@ -43,9 +43,9 @@ pub(super) struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     /// Before the first job of its kind.
-    pub fn new(id: KindId, kind: &'a Kind, queue: Option<&'a Queue>) -> Self {
+    pub fn new(facts: &'a KindFacts, kind: &'a Kind, queue: Option<&'a Queue>) -> Self {
         Self {
-            id,
+            facts,
             kind,
             queue,
             heads: kind.heads().peekable(),

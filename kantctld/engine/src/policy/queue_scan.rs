@@ -5,7 +5,7 @@ use crate::model::job::WaitingJob;
 use crate::model::queues::Queues;
 use crate::model::rank::Rank;
 use crate::model::snapshot::Snapshot;
-use crate::model::wait_queue::{ClassId, Kind, KindId, WaitQueue};
+use crate::model::wait_queue::{ClassId, KindFacts, KindId, WaitQueue};
 use crate::policy::backfill_order::BackfillOrder;
 use crate::policy::cursor::{Cursor, Opened, Ranked};
 use crate::policy::order::backfill_rank::BackfillRank;
@@ -16,6 +16,7 @@ use common::policy::{Behind, Candidates, Order};
 use common::time::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
+use std::iter::Peekable;
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Copy)]
@@ -39,11 +40,17 @@ pub(crate) enum Next {
     Shorter(Span),
 }
 
+/// Kinds that had no turn yet, by the ranks of their first jobs.
+type Unopened<'a> = Peekable<Box<dyn Iterator<Item = (Rank, &'a KindFacts)> + 'a>>;
+
 /// All kinds, by their next jobs.
 pub(crate) struct QueueScan<'a> {
     wait_queue: &'a WaitQueue,
+    queues: Queues<'a>,
     now: Time,
     ranker: Ranker<'a>,
+    unopened: Unopened<'a>,
+    /// The other kinds.
     cursors: Vec<Cursor<'a>>,
     heap: BinaryHeap<Reverse<(Rank, usize)>>,
     /// Queues that have made their promises: the rest of their jobs are tried in an order of their
@@ -64,55 +71,54 @@ impl<'a> QueueScan<'a> {
         let policy = &snapshot.policy;
         let queues = Queues::new(policy, &snapshot.places);
         let at = snapshot.ranked_at.unwrap_or(now);
-        let mut scan = Self {
+        let all: Box<dyn Iterator<Item = _>> = Box::new(snapshot.wait_queue.by_rank());
+        Self {
             wait_queue: &snapshot.wait_queue,
+            queues,
             now,
             ranker: Ranker::new((policy, queues), &snapshot.usage, &snapshot.capacity, at),
-            cursors: Vec::with_capacity(snapshot.wait_queue.kinds_len()),
+            unopened: all.peekable(),
+            cursors: Vec::new(),
             heap: BinaryHeap::new(),
             backfills: BTreeSet::new(),
             behind: BinaryHeap::new(),
             were_considered: BTreeSet::new(),
             done: Vec::new(),
             has_new_done: false,
-        };
-        let mut ranks = Vec::with_capacity(snapshot.wait_queue.kinds_len());
-        for (id, kind) in snapshot.wait_queue.kinds() {
-            let mut cursor = Cursor::new(id, kind, queues.get(kind.key().queue()));
-            ranks.extend(cursor.rank().map(|rank| Reverse((rank, scan.cursors.len()))));
-            scan.cursors.push(cursor);
         }
-        scan.heap = ranks.into();
-        scan
     }
 
     /// The next job. `None`: all jobs were considered. `is_full`: whether no job of a kind of this
     /// queue can start, so that none of them is considered.
     pub fn next(
         &mut self,
-        mut is_full: impl FnMut(KindId, &Kind, &Queue) -> bool,
+        mut is_full: impl FnMut(&KindFacts, &Queue) -> bool,
     ) -> Option<Considered<'a>> {
-        let mut is_cursor_full = |cursor: &Cursor<'a>, done: &[&'a Queue]| {
-            let is_done = |queue: &&Queue| done.iter().any(|done| std::ptr::eq(*done, *queue));
-            let queue = cursor.queue.filter(is_done);
-            queue.is_some_and(|queue| is_full(cursor.id, cursor.kind, queue))
+        let mut is_kind_full = |facts: &KindFacts, done: &[&'a Queue]| {
+            let queue = done.iter().find(|queue| queue.name == facts.queue);
+            queue.is_some_and(|queue| is_full(facts, queue))
         };
         if std::mem::take(&mut self.has_new_done) {
             // Most kinds are full now, and need no place in the order.
             let (cursors, done) = (&self.cursors, &self.done);
-            self.heap.retain(|Reverse((_, at))| !is_cursor_full(&cursors[*at], done));
+            self.heap.retain(|Reverse((_, at))| !is_kind_full(cursors[*at].facts, done));
+            let unopened = self.unopened.by_ref().filter(|(_, facts)| !is_kind_full(facts, done));
+            let unopened: Vec<(Rank, &'a KindFacts)> = unopened.collect();
+            let unopened: Box<dyn Iterator<Item = _>> = Box::new(unopened.into_iter());
+            self.unopened = unopened.peekable();
         }
-        while let Some(Reverse((_, at))) = self.heap.pop() {
-            let cursor = &mut self.cursors[at];
-            if is_cursor_full(cursor, &self.done) {
+        while let Some((facts, opened)) = self.pop() {
+            if is_kind_full(facts, &self.done) {
                 continue;
             }
+            let Some(at) = opened.or_else(|| self.open(facts)) else { continue };
+            let cursor = &mut self.cursors[at];
             if cursor.queue.is_some_and(|queue| self.backfills.contains(&queue.name)) {
                 self.go_to_backfill(at);
                 continue;
             }
             if let Some((class, job)) = cursor.pop(self.wait_queue) {
-                return Some(Considered { job, class, kind: cursor.id, cursor: at });
+                return Some(Considered { job, class, kind: facts.id, cursor: at });
             }
         }
         while let Some(Reverse((_, at))) = self.behind.pop() {
@@ -120,13 +126,30 @@ impl<'a> QueueScan<'a> {
             let Some(job) = cursor.for_backfill.as_mut().and_then(BackfillOrder::take) else {
                 continue;
             };
-            let kind = cursor.id;
+            let kind = cursor.facts.id;
             match self.wait_queue.class_of(job.key) {
                 Some(class) => return Some(Considered { job, class, kind, cursor: at }),
                 None => self.advance_behind(at),
             }
         }
         None
+    }
+
+    /// Takes the kind of the first rank, and its cursor if it has one.
+    fn pop(&mut self) -> Option<(&'a KindFacts, Option<usize>)> {
+        let opened = self.heap.peek().map(|Reverse((rank, _))| *rank);
+        let is_first = |(rank, _): &(Rank, _)| opened.is_none_or(|opened| *rank < opened);
+        if let Some((_, facts)) = self.unopened.next_if(is_first) {
+            return Some((facts, None));
+        }
+        self.heap.pop().map(|Reverse((_, at))| (self.cursors[at].facts, Some(at)))
+    }
+
+    /// Opens a kind.
+    fn open(&mut self, facts: &'a KindFacts) -> Option<usize> {
+        let kind = self.wait_queue.kind_of(facts.id)?;
+        self.cursors.push(Cursor::new(facts, kind, self.queues.get(&facts.queue)));
+        Some(self.cursors.len() - 1)
     }
 
     /// From now on, considers the remaining jobs of this kind in the order for backfill.

@@ -11,6 +11,7 @@ use crate::hardware::Hardware;
 use common::gpu::GpuKind;
 use common::id::NodeName;
 use common::node::Inventory;
+use common::node_names::NodeNames;
 use common::unit::{Bytes, Cpus, GpuMilli};
 use engine::NodeSnapshot;
 use std::collections::BTreeMap;
@@ -71,8 +72,10 @@ impl CpuScale {
 pub struct Cluster {
     /// In the engine's order.
     snapshots: Vec<NodeSnapshot>,
-    /// From the engine's name to the position in the file.
-    places: BTreeMap<NodeName, u32>,
+    /// The positions among those, by the engine's names.
+    by_name: NodeNames,
+    /// From those to the positions in the file.
+    places: Vec<u32>,
     /// From the position in the file to the engine's name.
     names: Vec<NodeName>,
     scale: CpuScale,
@@ -94,7 +97,8 @@ impl Cluster {
         let mut kinds: BTreeMap<Hardware, Arc<Inventory>> = BTreeMap::new();
         let mut cluster = Self {
             snapshots: Vec::with_capacity(order.len()),
-            places: BTreeMap::new(),
+            by_name: NodeNames::default(),
+            places: Vec::with_capacity(order.len()),
             names: vec![engine_name(0); nodes.len()],
             scale,
         };
@@ -105,8 +109,9 @@ impl Cluster {
                 kinds.entry(hardware).or_insert_with_key(|it| Arc::new(it.inventory())).clone();
             let name = engine_name(number);
             cluster.snapshots.push(NodeSnapshot::usable(name.clone(), inventory));
-            cluster.names[*place as usize] = name.clone();
-            cluster.places.insert(name, *place);
+            cluster.names[*place as usize] = name;
+            cluster.by_name.add(|at| &cluster.snapshots[at as usize].name);
+            cluster.places.push(*place);
         }
         cluster
     }
@@ -122,7 +127,8 @@ impl Cluster {
     /// # Errors
     /// [`ReplayError::UnknownNode`] for a name that was not given here.
     pub fn place(&self, name: &NodeName) -> Result<u32, ReplayError> {
-        let place = self.places.get(name).copied();
+        let known = self.by_name.find(name, |at| &self.snapshots[at as usize].name);
+        let place = known.and_then(|at| self.places.get(at as usize)).copied();
         place.ok_or_else(|| ReplayError::UnknownNode { node: name.clone() })
     }
 

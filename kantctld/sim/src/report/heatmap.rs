@@ -36,16 +36,20 @@ impl Heatmap {
         }
         let width = self.bucket.0;
         let Some(row) = self.rows.get_mut(node.0 as usize) else { return };
+        if from >= to {
+            return;
+        }
+        // At most BUCKETS_MAX by the loop above, so both fit.
+        let first = usize::try_from(from.0 / width).unwrap_or(BUCKETS_MAX);
+        let end = usize::try_from(to.0.div_ceil(width)).unwrap_or(BUCKETS_MAX);
+        if row.len() < end {
+            row.resize(end, 0);
+        }
         let mut at = from.0;
-        while at < to.0 {
-            // Below BUCKETS_MAX by the loop above, so it fits.
-            let bucket = usize::try_from(at / width).unwrap_or(BUCKETS_MAX);
-            if row.len() <= bucket {
-                row.resize(bucket + 1, 0);
-            }
-            let end = to.0.min((at / width + 1) * width);
-            row[bucket] += (end - at) * u64::from(gpus.0);
-            at = end;
+        for (bucket, sum) in (first as u64..).zip(&mut row[first..end]) {
+            let until = to.0.min((bucket + 1) * width);
+            *sum += (until - at) * u64::from(gpus.0);
+            at = until;
         }
     }
 

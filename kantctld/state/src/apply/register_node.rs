@@ -58,7 +58,7 @@ fn register(
     }
     // An unchanged inventory stays shared with readers of the state, and most nodes have the same
     // one as the node before.
-    let before = state.nodes.range::<NodeName, _>(..name).next_back().map(|(_, node)| node);
+    let before = state.nodes.before(name);
     let equal = known.into_iter().chain(before).find(|node| *node.inventory == *hello.inventory);
     let inventory =
         equal.map_or_else(|| Arc::new(hello.inventory.clone()), |node| node.inventory.clone());
@@ -80,7 +80,7 @@ fn register(
         answered: known.filter(|_| !replaced).map_or_else(Vec::new, |node| node.answered.clone()),
         health_drains: known.map_or_else(Vec::new, |node| node.health_drains.clone()),
     };
-    state.nodes.insert(name.clone(), record);
+    state.nodes.insert(name, record);
     events.push(Event::NodeRegistered { name: name.clone() });
 
     if replaced {

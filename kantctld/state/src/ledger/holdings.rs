@@ -41,6 +41,11 @@ impl Holdings {
     }
 
     #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.holders.is_empty()
+    }
+
+    #[must_use]
     pub const fn cpus(&self) -> &CpuSet {
         &self.cpus
     }

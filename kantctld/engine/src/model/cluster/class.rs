@@ -1,6 +1,7 @@
 //! Properties that nodes with the same equipment share, computed once for all of them.
 
 use common::gpu::GpuKind;
+use common::gpu_parts::{GpuParts, PartSize};
 use common::id::GpuIndex;
 use common::node::Inventory;
 use common::resource::Request;
@@ -126,6 +127,11 @@ impl Class {
     /// The fraction of each GPU that a request for shares gets here. More than a whole GPU if the
     /// request accepts none.
     pub fn part(&self, request: &Request) -> GpuMilli {
+        if let Some(GpuParts { each: PartSize::Milli(part), .. }) = request.gpu_parts()
+            && self.accepted(request) & self.kinds.iter().fold(0, |all, (_, mask)| all | mask) != 0
+        {
+            return part;
+        }
         request.gpu_part_on(&self.inventory.gpus).unwrap_or(GpuMilli(u32::MAX))
     }
 

@@ -1,10 +1,11 @@
 //! What is free on one node, down to single CPUs and GPUs.
 
 use crate::model::cluster::class::{Class, bits};
+use crate::model::cluster::node::Holder;
 use crate::model::cluster::tally::Takes;
 use common::cpuset::CpuSet;
 use common::id::GpuIndex;
-use common::resource::{Request, Resources, Share};
+use common::resource::{Request, Resources};
 use common::unit::{Bytes, Cpus, GpuMilli, Gpus};
 
 /// All thousandths of a GPU.
@@ -104,34 +105,29 @@ impl Free {
 
     /// The tightest GPUs with room for a share each, by position. Fewer than asked for if there are
     /// not enough.
-    pub fn tightest(&self, class: &Class, request: &Request, takes: Takes) -> Vec<usize> {
-        let mut all: Vec<usize> = self.with_room(class, request, takes.milli).collect();
+    pub fn tightest(&self, takes: Takes) -> Vec<usize> {
+        let mut all: Vec<usize> = self.with_room(takes.accepted, takes.milli).collect();
         all.sort_by_key(|at| self.milli_of(*at));
         first(all, takes.shared)
     }
 
     /// The first GPUs with room for a share each.
-    pub fn first_with(&self, class: &Class, request: &Request, takes: Takes) -> Vec<usize> {
-        first(self.with_room(class, request, takes.milli).collect(), takes.shared)
+    pub fn first_with(&self, takes: Takes) -> Vec<usize> {
+        first(self.with_room(takes.accepted, takes.milli).collect(), takes.shared)
     }
 
     /// The emptiest GPUs with room for a share each.
-    pub fn emptiest(&self, class: &Class, request: &Request, takes: Takes) -> Vec<usize> {
-        let mut all: Vec<usize> = self.with_room(class, request, takes.milli).collect();
+    pub fn emptiest(&self, takes: Takes) -> Vec<usize> {
+        let mut all: Vec<usize> = self.with_room(takes.accepted, takes.milli).collect();
         all.sort_by_key(|at| std::cmp::Reverse(self.milli_of(*at)));
         first(all, takes.shared)
     }
 
     /// The GPUs with room for a share, by position, ascending.
-    pub fn with_room<'a>(
-        &'a self,
-        class: &Class,
-        request: &Request,
-        share: GpuMilli,
-    ) -> impl Iterator<Item = usize> + use<'a> {
-        let accepted = class.accepted(request);
-        (0..self.gpu_count as usize)
-            .filter(move |at| accepted >> at & 1 == 1 && u32::from(self.milli_of(*at)) >= share.0)
+    pub fn with_room(&self, accepted: u128, share: GpuMilli) -> impl Iterator<Item = usize> + '_ {
+        let has_room =
+            move |at: &usize| accepted >> at & 1 == 1 && u32::from(self.milli_of(*at)) >= share.0;
+        (0..self.gpu_count as usize).filter(has_room)
     }
 
     /// The CPUs on wholly free cores, the memory, and the wholly free GPUs.
@@ -141,26 +137,26 @@ impl Free {
     }
 
     /// Whether the node holds this much.
-    pub fn holds(&self, class: &Class, request: &Request, takes: Takes) -> bool {
+    pub fn holds(&self, takes: Takes) -> bool {
         if self.closed || (takes.whole_node && !self.is_idle()) {
             return false;
         }
         let Resources { cpus, memory, gpus } = takes.resources;
         cpus <= self.core_cpus
             && memory <= self.memory
-            && (gpus == Gpus::ZERO || self.gpus_for(class, request).count_ones() >= gpus.0)
+            && (gpus == Gpus::ZERO || (self.gpus & takes.accepted).count_ones() >= gpus.0)
             && (takes.milli == GpuMilli::ZERO
-                || self.with_room(class, request, takes.milli).count() >= takes.shared.0 as usize)
+                || self.with_room(takes.accepted, takes.milli).count() >= takes.shared.0 as usize)
     }
 
-    /// Takes a share of the node.
-    pub fn take(&mut self, class: &Class, share: &Share, whole_node: bool) {
-        self.cpus.remove_all(&share.cpus);
+    /// A job takes its share of the node.
+    pub fn take(&mut self, class: &Class, holder: &Holder) {
+        self.cpus.remove_all(&holder.share().cpus);
         self.core_cpus = core_cpus(class, &self.cpus);
-        self.memory -= share.memory;
-        self.keep_gpus(class.mask(&share.gpus), share.gpu_milli.unwrap_or(GpuMilli::WHOLE));
+        self.memory -= holder.memory;
+        self.keep_gpus(holder.gpus, holder.part);
         self.holders += 1;
-        self.closed |= whole_node;
+        self.closed |= holder.whole_node;
     }
 
     /// Takes these GPUs, by position: a part of each, or (zero) all of it.
@@ -173,13 +169,17 @@ impl Free {
         bits(gpus).for_each(|at| self.set_milli(at, self.milli_of(at).saturating_sub(each)));
     }
 
-    /// Gives a share back. What the node no longer has is not counted.
-    pub fn give_back(&mut self, class: &Class, share: &Share) {
-        self.cpus = self.cpus.union(&share.cpus).intersection(&class.inventory.cpus);
+    /// A job gives its share back. What the node no longer has is not counted.
+    pub fn give_back(&mut self, class: &Class, holder: &Holder) {
+        self.cpus = self.cpus.union(&holder.share().cpus).intersection(&class.inventory.cpus);
         self.core_cpus = core_cpus(class, &self.cpus);
-        self.memory = class.inventory.memory.min(self.memory + share.memory);
-        let each = share.gpu_milli.map_or(WHOLE, |part| u16::try_from(part.0).unwrap_or(WHOLE));
-        for at in bits(class.mask(&share.gpus)) {
+        self.memory = class.inventory.memory.min(self.memory + holder.memory);
+        let each = if holder.part == GpuMilli::ZERO {
+            WHOLE
+        } else {
+            u16::try_from(holder.part.0).unwrap_or(WHOLE)
+        };
+        for at in bits(holder.gpus) {
             self.set_milli(at, self.milli_of(at).saturating_add(each).min(WHOLE));
         }
         self.holders = self.holders.saturating_sub(1);

@@ -5,51 +5,57 @@ use crate::model::cluster::group::{Group, GroupIndex, Sums};
 use crate::model::cluster::node::{HoldingJob, Node};
 use crate::model::cluster::{ClusterIndex, NodeIndex};
 use crate::model::job::RunningJob;
+use common::resource::Share;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl ClusterIndex {
-    /// Notes that a job holds its allocation. Unknown nodes are left out.
-    pub fn hold(&mut self, job: &Arc<RunningJob>) {
+    /// The position of each of these shares. `None`: its node is not known.
+    pub fn places(&self, shares: &[Share]) -> Vec<Option<NodeIndex>> {
+        shares.iter().map(|share| self.find(&share.node)).collect()
+    }
+
+    /// Notes that a job holds its allocation, on nodes at these positions. Unknown nodes are left
+    /// out.
+    pub fn hold(&mut self, job: &Arc<RunningJob>, places: &[Option<NodeIndex>]) {
         let holding = HoldingJob::new(job, job.allocation.shared().clone());
-        self.change_nodes(job, holding.holders(), Node::add);
+        self.change_nodes(job, places, holding.holders(), Node::add);
     }
 
-    /// Frees a job's allocation. Returns its nodes.
-    pub fn release(&mut self, job: &RunningJob) -> Vec<NodeIndex> {
-        self.change_nodes(job, std::iter::repeat(job.key), Node::remove)
+    /// Frees a job's allocation, on nodes at these positions.
+    pub fn release(&mut self, job: &RunningJob, places: &[Option<NodeIndex>]) {
+        self.change_nodes(job, places, std::iter::repeat(job.key), Node::remove);
     }
 
-    /// Changes the nodes of a job, each with the value of its rank, and returns them. The sums of
-    /// each group are updated once, not for each node.
+    /// Changes the nodes of a job, each with the value of its rank. The sums of each group are
+    /// updated once, not for each node.
     fn change_nodes<V>(
         &mut self,
         job: &RunningJob,
+        places: &[Option<NodeIndex>],
         values: impl Iterator<Item = V>,
         change: impl Fn(&mut Node, V),
-    ) -> Vec<NodeIndex> {
-        let mut changed = Vec::with_capacity(job.allocation.shares().len());
+    ) {
         let mut groups = BTreeSet::new();
         self.last_version += 1;
-        for (share, value) in job.allocation.shares().iter().zip(values) {
-            if let Some(at) = self.find(&share.node) {
-                changed.push(at);
+        if let Some(by_end) = self.by_end.take() {
+            self.last_by_end = by_end.into_iter().map(|(_, at)| at).collect();
+        }
+        let mut last = None;
+        for ((share, place), value) in job.allocation.shares().iter().zip(places).zip(values) {
+            if let Some(at) = place {
                 let node = &mut self.nodes[at.at()];
-                let before = node.first_end();
                 change(node, value);
-                let after = node.first_end();
                 self.versions[at.at()] = self.last_version;
-                groups.insert(node.group);
-                if self.is_laid_out && after != before {
-                    self.by_end.remove(&(before, at));
-                    self.by_end.insert((after, at));
+                // Mostly the same as the one before.
+                if last.replace(node.group) != Some(node.group) {
+                    groups.insert(node.group);
                 }
             } else if let Some(node) = self.arrivals.get_mut(&share.node) {
                 change(node, value);
             }
         }
         self.count(groups);
-        changed
     }
 
     /// Updates the sums of these groups.

@@ -11,7 +11,6 @@ pub(crate) mod free;
 pub(crate) mod freed;
 pub(crate) mod group;
 mod holding;
-mod names;
 pub(crate) mod node;
 pub(crate) mod switches;
 pub(crate) mod tally;
@@ -20,13 +19,13 @@ use crate::model::node_snapshot::NodeSnapshot;
 use bundle::Bundle;
 use class::{Class, ClassKey};
 use common::id::{NodeName, QueueName, ZoneName};
+use common::node_names::NodeNames;
 use common::policy::Policy;
 use common::time::Time;
 use group::{Group, GroupIndex, Sums};
-use names::Names;
 use node::Node;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use switches::Switches;
 
 /// A node's position among the nodes, which are ordered by name.
@@ -42,7 +41,7 @@ impl NodeIndex {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ClusterIndex {
     nodes: Vec<Node>,
-    names: Names,
+    names: NodeNames,
     groups: Vec<Group>,
     sums: Vec<Sums>,
     bundles: Vec<Bundle>,
@@ -55,8 +54,10 @@ pub(crate) struct ClusterIndex {
     zones: BTreeSet<ZoneName>,
     /// The number of nodes of each class.
     class_sizes: Vec<(Arc<Class>, u32)>,
-    /// Nodes by the earliest end, at the latest, of a job there.
-    by_end: BTreeSet<(Time, NodeIndex)>,
+    /// Nodes by the earliest end, at the latest, of a job there, once a round asked for that.
+    by_end: OnceLock<Vec<(Time, NodeIndex)>>,
+    /// The nodes in the order of the last time, most of which are still in order.
+    last_by_end: Vec<NodeIndex>,
     /// For each node the number of the last change. A number is never used again.
     versions: Vec<u64>,
     last_version: u64,
@@ -153,7 +154,8 @@ impl ClusterIndex {
             })
             .collect();
         self.zones = policy.queues.iter().filter_map(|queue| queue.zone.clone()).collect();
-        self.by_end = self.nodes().map(|(at, node)| (node.first_end(), at)).collect();
+        self.by_end = OnceLock::new();
+        self.last_by_end = self.nodes().map(|(at, _)| at).collect();
         let mut sizes: BTreeMap<ClassKey, (Arc<Class>, u32)> = BTreeMap::new();
         for node in &self.nodes {
             sizes.entry(node.class.key()).or_insert_with(|| (node.class.clone(), 0)).1 += 1;
@@ -171,7 +173,8 @@ impl ClusterIndex {
     fn index(&mut self) {
         self.last_version += 1;
         self.versions = vec![self.last_version; self.nodes.len()];
-        self.names = Names::of(&self.nodes);
+        self.names = NodeNames::default();
+        self.nodes.iter().for_each(|_| self.names.add(|at| &self.nodes[at as usize].name));
     }
 
     pub fn node(&self, at: NodeIndex) -> &Node {
@@ -180,7 +183,7 @@ impl ClusterIndex {
 
     /// The position of a node. `None`: it is not known.
     pub fn find(&self, name: &NodeName) -> Option<NodeIndex> {
-        self.names.find(&self.nodes, name)
+        self.names.find(name, |at| &self.nodes[at as usize].name).map(NodeIndex)
     }
 
     /// All nodes, by name.
@@ -189,8 +192,14 @@ impl ClusterIndex {
     }
 
     /// Nodes by the earliest end, at the latest, of a job there.
-    pub const fn by_end(&self) -> &BTreeSet<(Time, NodeIndex)> {
-        &self.by_end
+    pub fn by_end(&self) -> &[(Time, NodeIndex)] {
+        self.by_end.get_or_init(|| {
+            let ends = self.last_by_end.iter().map(|at| (self.node(*at).first_end(), *at));
+            let mut ends: Vec<(Time, NodeIndex)> = ends.collect();
+            // A stable sort is fast where much is in order already.
+            ends.sort();
+            ends
+        })
     }
 
     /// The number of nodes that are down or drained.

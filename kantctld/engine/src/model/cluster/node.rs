@@ -9,7 +9,7 @@ use common::id::{JobKey, NodeName};
 use common::resource::Share;
 use common::time::Time;
 use common::topology::Position;
-use common::unit::Cpus;
+use common::unit::{Bytes, Cpus, GpuMilli};
 use std::sync::Arc;
 
 /// The end of a job without a time limit: after everything else.
@@ -28,14 +28,21 @@ pub(crate) struct HoldingJob {
     pub group: Option<Arc<str>>,
 }
 
-/// One job on one node.
+/// One job on one node. What rounds read of thousands of holders is not behind a pointer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Holder {
     job: Arc<HoldingJob>,
+    pub key: JobKey,
+    pub until: Time,
     /// Which of its shares is on the node.
     rank: u32,
     /// The number of CPUs in that share.
     pub cpus: Cpus,
+    pub memory: Bytes,
+    /// The positions of its GPUs, since it was put on the node.
+    pub gpus: u128,
+    /// The fraction that it holds of each GPU; zero: all of it.
+    pub part: GpuMilli,
 }
 
 impl HoldingJob {
@@ -54,8 +61,17 @@ impl HoldingJob {
     pub fn holders(self) -> impl Iterator<Item = Holder> {
         let job = Arc::new(self);
         (0..job.shares.len()).map(move |rank| {
-            let cpus = Cpus(job.shares[rank].cpus.len());
-            Holder { job: job.clone(), rank: u32::try_from(rank).unwrap_or(u32::MAX), cpus }
+            let share = &job.shares[rank];
+            Holder {
+                key: job.key,
+                until: job.until,
+                rank: u32::try_from(rank).unwrap_or(u32::MAX),
+                cpus: Cpus(share.cpus.len()),
+                memory: share.memory,
+                gpus: 0,
+                part: share.gpu_milli.unwrap_or(GpuMilli::ZERO),
+                job: job.clone(),
+            }
         })
     }
 }
@@ -64,6 +80,11 @@ impl Holder {
     /// Its share of the node.
     pub fn share(&self) -> &Share {
         &self.job.shares[self.rank as usize]
+    }
+
+    /// The same on a node of this class.
+    pub fn on(self, class: &Class) -> Self {
+        Self { gpus: class.mask(&self.share().gpus), ..self }
     }
 }
 
@@ -121,6 +142,9 @@ impl Node {
     pub fn change(&mut self, node: &NodeSnapshot, class: Arc<Class>) {
         self.unusable = node.unusable;
         self.class = class;
+        for holder in &mut self.holders {
+            *holder = holder.clone().on(&self.class);
+        }
         self.count();
     }
 
@@ -128,7 +152,8 @@ impl Node {
         if self.holders.iter().any(|other| other.key == holder.key) {
             self.remove(holder.key);
         }
-        self.free.take(&self.class, holder.share(), holder.whole_node);
+        let holder = holder.on(&self.class);
+        self.free.take(&self.class, &holder);
         let order = |other: &Holder| (other.until, other.key) < (holder.until, holder.key);
         let at = self.holders.partition_point(order);
         self.holders.insert(at, holder);
@@ -143,7 +168,7 @@ impl Node {
     fn count(&mut self) {
         let mut free = Free::whole(&self.class);
         for holder in &self.holders {
-            free.take(&self.class, holder.share(), holder.whole_node);
+            free.take(&self.class, holder);
         }
         self.free = free;
     }

@@ -2,10 +2,10 @@
 //! whole cores of its own: it frees exactly what it held. `Free` tracks which CPUs and GPUs those
 //! are.
 
-use crate::model::cluster::class::{Class, bits};
+use crate::model::cluster::class::bits;
 use crate::model::cluster::free::{Free, WHOLE};
 use crate::model::cluster::node::Holder;
-use common::resource::{Request, Resources};
+use common::resource::Resources;
 use common::unit::{Bytes, Cpus, GpuMilli, Gpus};
 
 /// What a part of a job takes on a node, as counts.
@@ -50,17 +50,15 @@ impl Tally {
     }
 
     /// A holder frees its share.
-    pub fn give_back(&mut self, class: &Class, holder: &Holder) {
-        let share = holder.share();
+    pub fn give_back(&mut self, holder: &Holder) {
+        let Holder { gpus, part, .. } = *holder;
         self.cpus += holder.cpus;
-        self.memory += share.memory;
-        let gpus = class.mask(&share.gpus);
-        match share.gpu_milli {
-            Some(part) => bits(gpus).for_each(|at| self.give_back_part(at, part.0)),
-            None => {
-                self.gpus |= gpus;
-                self.shared.retain(|(at, _)| gpus >> at & 1 == 0);
-            }
+        self.memory += holder.memory;
+        if part == GpuMilli::ZERO {
+            self.gpus |= gpus;
+            self.shared.retain(|(at, _)| gpus >> at & 1 == 0);
+        } else {
+            bits(gpus).for_each(|at| self.give_back_part(at, part.0));
         }
         self.holders = self.holders.saturating_sub(1);
         if self.holders == 0 {
@@ -151,8 +149,8 @@ impl Tally {
         }
     }
 
-    /// Whether it holds this much, of GPUs that the request accepts.
-    pub fn holds(&self, class: &Class, request: &Request, takes: Takes) -> bool {
+    /// Whether it holds this much.
+    pub fn holds(&self, takes: Takes) -> bool {
         if self.closed || (takes.whole_node && self.holders > 0) {
             return false;
         }
@@ -162,7 +160,7 @@ impl Tally {
         if takes.resources.gpus == Gpus::ZERO && takes.milli == GpuMilli::ZERO {
             return true;
         }
-        let accepted = class.accepted(request);
+        let accepted = takes.accepted;
         let whole = self.gpus & accepted;
         if takes.milli.0 > 0 {
             let has_room = |(at, milli): &(u8, u16)| {

@@ -27,14 +27,17 @@ impl Snapshot {
         self.ledger.set_capacity(&self.cluster);
         let running: Vec<Arc<RunningJob>> = self.running.values().cloned().collect();
         for job in running {
-            self.count(&job);
+            let places = self.cluster.places(job.allocation.shares());
+            self.count(&job, &places);
         }
     }
 
-    pub(super) fn count(&mut self, job: &Arc<RunningJob>) {
-        let claim = crate::model::claims::of_running(job, &self.cluster, &mut self.accounting);
+    /// `places`: the positions of its nodes.
+    pub(super) fn count(&mut self, job: &Arc<RunningJob>, places: &[Option<NodeIndex>]) {
+        let claim =
+            crate::model::claims::of_running(job, places, &self.cluster, &mut self.accounting);
         self.accounting.add(&claim, job.ends_by);
-        let nodes = self.nodes_with(job.allocation.shares());
+        let nodes = nodes_with(job.allocation.shares(), places);
         let part =
             (job.leaving > 0 && !job.ending).then(|| Arc::new(self.part(job, job.staying().len())));
         let surplus = self.surplus(job);
@@ -76,7 +79,7 @@ impl Snapshot {
             keeps,
             claim: claim(0, goes),
             rest: claim(1, stays),
-            nodes: self.nodes_with(goes),
+            nodes: nodes_with(goes, &self.cluster.places(goes)),
         }
     }
 
@@ -84,12 +87,6 @@ impl Snapshot {
         let least = job.nodes_min.filter(|_| job.may_be_asked())?;
         let is_asked = !self.policy.fair_sharing && VictimIndex::is_wanted(&self.policy);
         is_asked.then(|| self.part(job, least.0 as usize))
-    }
-
-    fn nodes_with(&self, shares: &[Share]) -> Vec<(NodeIndex, u32)> {
-        let gpus = |share: &Share| u32::try_from(share.gpus.len()).unwrap_or(u32::MAX);
-        let at = |share: &Share| Some((self.cluster.find(&share.node)?, gpus(share)));
-        shares.iter().filter_map(at).collect()
     }
 
     /// What shrinking jobs give up.
@@ -108,4 +105,11 @@ impl Snapshot {
     pub(crate) fn nodes_of(&self, key: JobKey) -> &[(NodeIndex, u32)] {
         self.holds.get(&key).map_or(&[], |hold| &hold.nodes)
     }
+}
+
+/// The nodes of these shares, at these positions, with the number of GPUs held there.
+fn nodes_with(shares: &[Share], places: &[Option<NodeIndex>]) -> Vec<(NodeIndex, u32)> {
+    let gpus = |share: &Share| u32::try_from(share.gpus.len()).unwrap_or(u32::MAX);
+    let known = shares.iter().zip(places).filter_map(|(share, at)| Some(((*at)?, gpus(share))));
+    known.collect()
 }

@@ -165,8 +165,9 @@ impl Snapshot {
         self.remove_planned_start(job.key);
         self.stop(job.key);
         let job = Arc::new(job);
-        self.cluster.hold(&job);
-        self.count(&job);
+        let places = self.cluster.places(job.allocation.shares());
+        self.cluster.hold(&job, &places);
+        self.count(&job, &places);
         if job.key.index.is_some() {
             *self.array_running.entry(job.key.job).or_default() += 1;
         }
@@ -199,9 +200,9 @@ impl Snapshot {
         self.movable.remove(&key);
         self.growing.remove(&key);
         self.loosen();
-        for at in self.cluster.release(&job) {
-            self.comes_free(at);
-        }
+        let places = self.cluster.places(job.allocation.shares());
+        self.cluster.release(&job, &places);
+        places.into_iter().flatten().for_each(|at| self.comes_free(at));
         self.discount(&job);
         if key.index.is_some()
             && let Some(count) = self.array_running.get_mut(&key.job)

@@ -5,7 +5,7 @@
 use crate::model::job::WaitingJob;
 use common::id::{JobKey, QosName};
 use common::time::{Span, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map};
 use std::sync::Arc;
 
 /// QoS, nice, and the rounded time limit.
@@ -21,10 +21,13 @@ pub(crate) struct Bucket {
 
 impl Bucket {
     /// The jobs, longest wait first.
-    pub fn jobs(&self) -> impl Iterator<Item = &Arc<WaitingJob>> {
+    pub fn jobs(&self) -> JobsOfBucket<'_> {
         self.jobs.values()
     }
 }
+
+/// The jobs of a bucket, longest wait first.
+pub(crate) type JobsOfBucket<'a> = btree_map::Values<'a, (Time, JobKey), Arc<WaitingJob>>;
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Buckets(BTreeMap<BucketKey, Bucket>);
@@ -50,6 +53,10 @@ impl Buckets {
         if bucket.jobs.is_empty() {
             self.0.remove(&key);
         }
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
     }
 
     /// The buckets with a job of a shorter time limit than this.

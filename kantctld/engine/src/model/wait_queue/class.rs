@@ -8,7 +8,7 @@ use crate::model::wait_queue::kind::KindId;
 use common::id::{AccountName, JobId, JobKey, QosName, QueueName, ReservationName, Uid};
 use common::resource::Request;
 use common::time::{Span, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map};
 use std::sync::Arc;
 
 /// A class's number. A snapshot never reuses one.
@@ -61,6 +61,9 @@ pub(crate) struct SharingTerms {
     /// Their priority in their queue.
     pub priority: i64,
 }
+
+/// The jobs of a class, shortest time limit first.
+pub(crate) type JobsByLength<'a> = btree_map::Values<'a, (Span, Time, JobKey), Arc<WaitingJob>>;
 
 /// Equivalent jobs, longest wait first.
 #[derive(Debug, Clone)]
@@ -117,7 +120,7 @@ impl Class {
     }
 
     /// The jobs, shortest time limit first.
-    pub fn jobs_by_length(&self) -> impl Iterator<Item = &Arc<WaitingJob>> {
+    pub fn jobs_by_length(&self) -> JobsByLength<'_> {
         self.by_length.values()
     }
 }

@@ -45,10 +45,6 @@ impl KindKey {
 }
 
 impl KindKey {
-    pub const fn queue(&self) -> &QueueName {
-        &self.queue
-    }
-
     /// The same for one of its nodes. A kind whose parts may differ has this to itself.
     pub fn of_one_node(&self) -> Self {
         let request = &*self.request;
@@ -64,14 +60,22 @@ impl KindKey {
     }
 }
 
+/// What a round asks first of each of thousands of kinds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KindFacts {
+    pub id: KindId,
+    pub part: PartId,
+    /// The number of nodes that its jobs ask for. `None`: they leave it open.
+    pub nodes: Option<Nodes>,
+    pub queue: QueueName,
+}
+
 /// Classes that ask for the same.
 #[derive(Debug, Clone)]
 pub(crate) struct Kind {
     key: KindKey,
     /// What it asks of one node.
     pub part: PartId,
-    /// The number of nodes that its jobs ask for. `None`: they leave it open.
-    pub nodes: Option<Nodes>,
     /// The classes by the ranks of their first jobs.
     heads: BTreeMap<Rank, ClassId>,
     /// The classes by their shortest time limits.
@@ -82,11 +86,9 @@ pub(crate) struct Kind {
 
 impl Kind {
     pub fn new(key: KindKey, part: PartId) -> Self {
-        let nodes = key.request.nodes;
         Self {
             key,
             part,
-            nodes,
             heads: BTreeMap::new(),
             shortest: BTreeSet::new(),
             buckets: Buckets::default(),
@@ -101,14 +103,28 @@ impl Kind {
         self.shortest.is_empty()
     }
 
+    /// The facts of the kind with this number.
+    pub fn facts(&self, id: KindId) -> KindFacts {
+        let KindKey { queue, request, .. } = &self.key;
+        KindFacts { id, part: self.part, nodes: request.nodes, queue: queue.clone() }
+    }
+
+    /// The rank of its first job.
+    pub fn rank(&self) -> Option<Rank> {
+        self.heads.first_key_value().map(|(rank, _)| *rank)
+    }
+
     /// Sets the rank of a class's first job.
     pub fn lead(&mut self, class: ClassId, rank: Rank) {
         self.heads.insert(rank, class);
     }
 
     /// Removes the rank of a class's first job.
-    pub fn unlead(&mut self, rank: Rank) {
-        self.heads.remove(&rank);
+    pub fn unlead(&mut self, class: ClassId, rank: Rank) {
+        // The job may lead another class by now.
+        if self.heads.get(&rank) == Some(&class) {
+            self.heads.remove(&rank);
+        }
     }
 
     /// Changes a class's shortest time limit.

@@ -6,9 +6,9 @@ mod buckets;
 mod class;
 mod kind;
 
-pub(crate) use buckets::Bucket;
-pub(crate) use class::{Class, ClassId, ClassKey, SharingTerms};
-pub(crate) use kind::{Kind, KindId, KindKey, PartId};
+pub(crate) use buckets::JobsOfBucket;
+pub(crate) use class::{Class, ClassId, ClassKey, JobsByLength, SharingTerms};
+pub(crate) use kind::{Kind, KindFacts, KindId, KindKey, PartId};
 
 use crate::model::job::WaitingJob;
 use crate::model::rank::Rank;
@@ -34,6 +34,8 @@ pub(crate) struct WaitQueue {
     by_key: BTreeMap<ClassKey, ClassId>,
     next_class: u32,
     kinds: BTreeMap<KindId, Kind>,
+    /// The kinds by the ranks of their first jobs.
+    by_rank: BTreeMap<(Rank, KindId), KindFacts>,
     kind_by_key: BTreeMap<KindKey, KindId>,
     next_kind: u32,
     /// What kinds ask of one node, and how many kinds ask for it.
@@ -108,16 +110,29 @@ impl WaitQueue {
         }
     }
 
+    /// Changes which classes lead a kind, and the place of the kind among all.
+    fn change_heads(&mut self, id: KindId, change: impl FnOnce(&mut Kind)) {
+        let Some(kind) = self.kinds.get_mut(&id) else { return };
+        let was = kind.rank();
+        change(kind);
+        let is = kind.rank();
+        if was != is {
+            let facts = was.and_then(|was| self.by_rank.remove(&(was, id)));
+            if let Some(is) = is {
+                self.by_rank.insert((is, id), facts.unwrap_or_else(|| kind.facts(id)));
+            }
+        }
+    }
+
     /// Removes a class without jobs.
     fn drop_class(&mut self, id: ClassId) {
         let Some(class) = self.classes.remove(&id) else { return };
         self.by_key.remove(class.key());
         self.stale.remove(&id);
-        let Some(kind) = self.kinds.get_mut(&class.kind) else { return };
         if let Some(rank) = class.rank {
-            kind.unlead(rank);
+            self.change_heads(class.kind, |kind| kind.unlead(id, rank));
         }
-        if kind.is_empty()
+        if self.kinds.get(&class.kind).is_some_and(Kind::is_empty)
             && let Some(kind) = self.kinds.remove(&class.kind)
         {
             self.kind_by_key.remove(kind.key());
@@ -193,11 +208,14 @@ impl WaitQueue {
             let Some(first) = class.jobs().next() else { continue };
             let (first, sharing) = (rank(first), sharing(first));
             class.sharing = sharing;
-            let Some(kind) = self.kinds.get_mut(&class.kind) else { continue };
-            if let Some(before) = class.rank.replace(first) {
-                kind.unlead(before);
+            let (kind, before) = (class.kind, class.rank.replace(first));
+            if before == Some(first) {
+                continue;
             }
-            kind.lead(id, first);
+            self.change_heads(kind, |kind| {
+                before.into_iter().for_each(|before| kind.unlead(id, before));
+                kind.lead(id, first);
+            });
         }
     }
 
@@ -225,6 +243,11 @@ impl WaitQueue {
     /// The kinds, in arbitrary order.
     pub fn kinds(&self) -> impl Iterator<Item = (KindId, &Kind)> {
         self.kinds.iter().map(|(id, kind)| (*id, kind))
+    }
+
+    /// What a round asks first of the kinds, by the ranks of their first jobs.
+    pub fn by_rank(&self) -> impl Iterator<Item = (Rank, &KindFacts)> {
+        self.by_rank.iter().map(|((rank, _), facts)| (*rank, facts))
     }
 
     pub fn kinds_len(&self) -> usize {

@@ -181,11 +181,7 @@ fn first_ready(
             }
         });
     };
-    let request = search.shape.demand.request;
-    let has_room = |at: NodeIndex| {
-        let class = &search.cluster().node(at).class;
-        search.trial.free(at).holds(class, request, search.takes(at, size.part))
-    };
+    let has_room = |at: NodeIndex| search.trial.free(at).holds(search.takes(at, size.part));
     let mut is_seen = vec![false; search.cluster().len()];
     for group in search.open_groups(least) {
         for at in search.nodes_of(group).iter().copied().filter(|at| has_room(*at)) {
@@ -234,11 +230,10 @@ pub(super) fn ready(
         return;
     }
     let takes = search.takes(at, part);
-    let class = &search.cluster().node(at).class;
     let holders = search.trial.holders(at);
     if search.bookings.on(at).is_empty() && search.reservation.is_none() {
         // What is free only grows. Most nodes are full, and most of those until after `by`.
-        let has_room = || search.trial.free(at).holds(class, request, takes);
+        let has_room = || search.trial.free(at).holds(takes);
         if holders.first().is_none_or(|first| is_late(first.until)) && !has_room() {
             return;
         }
@@ -246,7 +241,7 @@ pub(super) fn ready(
         let mut time = search.now;
         let mut next = 0;
         loop {
-            if tally.holds(class, request, takes) && group_has_room(search, &holders[next..]) {
+            if tally.holds(takes) && group_has_room(search, &holders[next..]) {
                 add(time, NEVER);
                 return;
             }
@@ -258,7 +253,7 @@ pub(super) fn ready(
                 return;
             }
             while let Some(holder) = holders.get(next).filter(|h| gone_at(h, search.now) <= time) {
-                tally.give_back(class, holder);
+                tally.give_back(holder);
                 next += 1;
             }
         }

@@ -84,12 +84,10 @@ impl Shadow {
     /// Checks again what a node will have.
     pub fn look(&mut self, search: &NodeSearch<'_>, at: NodeIndex) {
         let switch = switch(search, at);
-        let class = &search.cluster().node(at).class;
         let tally = search.bookings.tally(search.trial, at, self.at, search.now);
         for number in 0..self.sizes.len() {
             let takes = search.takes(at, self.sizes[number].part);
-            let is_ready =
-                search.allows(at) && tally.holds(class, search.shape.demand.request, takes);
+            let is_ready = search.allows(at) && tally.holds(takes);
             self.set((number, at), switch, is_ready);
         }
     }

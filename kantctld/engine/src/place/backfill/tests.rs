@@ -79,10 +79,8 @@ proptest! {
         let job = waiting(99, request.clone(), length);
         let search = state.node_search_of(&job, &shape, side, &[]);
         let takes = search.takes(at, shape.demand.even_parts(common::unit::Nodes(1))[0]);
-        let class = &cluster.cluster.node(at).class;
-        let has_room = |time: Time| {
-            state.bookings.tally(&state.trial, at, time, NOW).holds(class, &request, takes)
-        };
+        let has_room =
+            |time: Time| state.bookings.tally(&state.trial, at, time, NOW).holds(takes);
         let fits = |start: u64| (start..start + length).all(|time| has_room(minute(time)));
         let by_force: Vec<u64> = (0..HORIZON).filter(|start| fits(*start)).collect();
         let mut found = Vec::new();

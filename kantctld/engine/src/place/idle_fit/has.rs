@@ -30,8 +30,9 @@ impl Has {
             let gpus = Gpus(free.gpus_for(class, request).count_ones());
             return Self { gpus, gpu_part: None, cpus, memory };
         };
-        let gpus = free.with_room(class, request, class.part(request)).count();
-        let most = free.with_room(class, request, GpuMilli(1)).map(|at| free.milli_of(at)).max();
+        let accepted = class.accepted(request);
+        let gpus = free.with_room(accepted, class.part(request)).count();
+        let most = free.with_room(accepted, GpuMilli(1)).map(|at| free.milli_of(at)).max();
         let most = GpuMilli(u32::from(most.unwrap_or(0)));
         let gpu = class.smallest_accepted(request).unwrap_or_default();
         Self {

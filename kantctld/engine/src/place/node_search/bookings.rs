@@ -210,11 +210,10 @@ impl Bookings {
 
     /// What is free on a node at a time, without what is kept for jobs then.
     pub fn tally(&self, trial: &Trial<'_>, at: NodeIndex, time: Time, now: Time) -> Tally {
-        let class = &trial.cluster.node(at).class;
         let mut tally = Tally::of(trial.free(at));
         if time > now {
             for holder in trial.holders(at).iter().take_while(|holder| holder.until <= time) {
-                tally.give_back(class, holder);
+                tally.give_back(holder);
             }
         }
         for booked in self.on(at) {

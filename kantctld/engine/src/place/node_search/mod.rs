@@ -68,9 +68,8 @@ impl<'a> NodeSearch<'a> {
         if request.tasks_per_node.is_some_and(|most| part.tasks > most) {
             return false;
         }
-        let class = &self.cluster().node(at).class;
         let takes = self.takes(at, part);
-        self.trial.free(at).holds(class, request, takes)
+        self.trial.free(at).holds(takes)
             && self.allows(at)
             && request
                 .per_node_max

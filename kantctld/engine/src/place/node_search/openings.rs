@@ -68,14 +68,9 @@ impl Bookings {
                 For::Job(_) => {}
             }
         }
-        let class = &search.cluster().node(at).class;
         is_own
             && group_allows(search, at, time)
-            && self.tally(search.trial, at, time, search.now).holds(
-                class,
-                search.shape.demand.request,
-                takes,
-            )
+            && self.tally(search.trial, at, time, search.now).holds(takes)
     }
 
     /// Like [`Self::starts`], as if nothing were kept there for this job.

@@ -105,17 +105,16 @@ impl Timeline {
         let mut steps = vec![step];
         let mut left = free.holders;
         for holder in trial.holders(at) {
-            if holder.share().gpu_milli.is_some() || holder.until <= now {
+            if holder.part > GpuMilli::ZERO || holder.until <= now {
                 return None;
             }
             if holder.until == NEVER {
                 break;
             }
             left = left.saturating_sub(1);
-            let known = holder.share().gpus.iter().filter(|gpu| class.position(**gpu).is_some());
-            step.memory += memory(holder.share().memory.0);
+            step.memory += memory(holder.memory.0);
             step.cpus += count(holder.cpus.0);
-            step.gpus += i32::try_from(known.count()).unwrap_or(i32::MAX);
+            step.gpus += count(holder.gpus.count_ones());
             step.holders -= 1;
             step.closers = i32::from(free.closed && left > 0);
             step.from = holder.until;

@@ -44,7 +44,9 @@ impl<'a> RoundState<'a> {
             return self.class_waits(considered, WaitReason::BehindHead { head });
         }
         // 2. Admit.
-        let shape = self.shapes.of(&self.snapshot.cluster, &self.snapshot.policy, queue, job);
+        let snapshot = self.snapshot;
+        let (kind, own) = (considered.kind, (queue, &**job));
+        let shape = self.shapes.of_kind(kind, &snapshot.cluster, &snapshot.policy, own);
         let quota_status = match self.admit(job, shape) {
             Ok(quota_status) => quota_status,
             Err(Refused::Job(reason)) if !is_of_queue(&reason) => {

@@ -2,6 +2,7 @@
 //! that has started, the jobs for which room is kept, and a search without a job's own bookings.
 
 use super::RoundState;
+use crate::model::cluster::NodeIndex;
 use crate::model::decision::Decision;
 use crate::model::job::WaitingJob;
 use crate::model::shape_cache::ShapeIndex;
@@ -48,15 +49,16 @@ impl<'a> RoundState<'a> {
         let is_own = |one: &Decision| matches!(one, Decision::Start { key, .. } if *key == job.key);
         let Some(place) = self.decisions.iter().rposition(is_own) else { return false };
         let Decision::Start { allocation, .. } = &self.decisions[place] else { return false };
-        let shares = allocation.shares().iter();
-        let claim =
-            crate::model::claims::of_start(job, shares, self.trial.cluster, &mut self.accounting);
+        let shares = allocation.shares();
+        let nodes: Vec<NodeIndex> =
+            self.trial.cluster.places(shares).into_iter().flatten().collect();
+        let claim = crate::model::claims::of_start(
+            job,
+            shares.iter().zip(nodes.iter().copied()),
+            self.trial.cluster,
+            &mut self.accounting,
+        );
         let ends_by = job.time_limit.map(|limit| self.now + limit);
-        let nodes: Vec<_> = allocation
-            .shares()
-            .iter()
-            .filter_map(|share| self.trial.cluster.find(&share.node))
-            .collect();
         let mut shape = self.shapes.get(index).clone();
         shape.demand = shape.demand.with_tasks(tasks);
         let checkpoint = self.trial.checkpoint();

@@ -9,7 +9,7 @@ use crate::model::job::{UNLIMITED, WaitingJob};
 use crate::model::shape::{Placing, Shape};
 use crate::model::shape_cache::ShapeIndex;
 use crate::model::snapshot::{Candidates, FREED_MAX, Full, ReadyTimes, Snapshot};
-use crate::model::wait_queue::{Kind, KindId, PartId};
+use crate::model::wait_queue::{KindFacts, KindId, PartId};
 use crate::place::node_search::NodeSearch;
 use crate::place::node_search::bookings::Bookings;
 use common::id::JobKey;
@@ -105,12 +105,12 @@ impl RoundState<'_> {
 
     /// Whether no job of this kind has room, or each would delay a planned start, as far as that is
     /// known without a search. Only for queues that have made all their planned starts.
-    pub fn is_kind_full(&mut self, id: KindId, kind: &Kind, queue: &Queue) -> bool {
+    pub fn is_kind_full(&mut self, kind: &KindFacts, queue: &Queue) -> bool {
         if !self.snapshot.is_silent
             || !self.awaiting.is_empty()
             || !self.snapshot.resume_cursor.is_empty()
             || self.asks_others(queue)
-            || self.planned_kinds.contains(&id)
+            || self.planned_kinds.contains(&kind.id)
         {
             return false;
         }
@@ -134,11 +134,13 @@ impl RoundState<'_> {
     }
 
     /// Whether even the shortest job of this kind is known to delay a planned start.
-    fn all_delay(&self, kind: &Kind, needs: usize) -> bool {
+    fn all_delay(&self, kind: &KindFacts, needs: usize) -> bool {
         let Some(holding) = self.found_full.holding.get(&kind.part) else { return false };
-        if holding.held_at != Some(self.decisions.len()) || !self.bookings.is_empty() {
+        let is_known = holding.held_at == Some(self.decisions.len()) && !holding.safe.is_empty();
+        if !is_known || !self.bookings.is_empty() {
             return false;
         }
+        let Some(kind) = self.snapshot.wait_queue.kind_of(kind.id) else { return false };
         let ends = self.ends_by(Some(kind.limit_min()).filter(|limit| *limit < UNLIMITED));
         holding.safe.iter().any(|(which, safe)| {
             let shadow = &self.shadows[*which].1;

@@ -120,7 +120,7 @@ impl<'a> RoundState<'a> {
         let shape = self.shapes.get(one.shape).fewest().into_owned();
         let fence = self.fence(&one.nodes);
         let (layout, placed) = self.find(one.job, &shape, &fence)?;
-        let shares = placed.shares.iter();
+        let shares = placed.shares_on();
         let claim = crate::model::claims::of_start(
             one.job,
             shares,

@@ -90,7 +90,7 @@ impl<'a> RoundState<'a> {
             let layout = lay_out(&search)?;
             Some((layout.clone(), filled_in(&search, layout)))
         })?;
-        let shares = placed.shares.iter();
+        let shares = placed.shares_on();
         let claim =
             crate::model::claims::of_start(job, shares, self.trial.cluster, &mut self.accounting);
         self.book_from_now(job, &shape, layout);

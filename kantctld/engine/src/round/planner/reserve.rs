@@ -257,7 +257,7 @@ fn layout_then(search: &NodeSearch<'_>, found: &Earliest) -> Layout {
             let takes = |at: NodeIndex| search.takes(at, part);
             let holds = |at: &NodeIndex| {
                 let tally = search.bookings.tally(search.trial, *at, found.at, search.now);
-                tally.holds(&search.cluster().node(*at).class, demand.request, takes(*at))
+                tally.holds(takes(*at))
             };
             let Some(place) = left.iter().position(holds) else { continue };
             layout.push((left.remove(place), part));
@@ -271,10 +271,9 @@ fn layout_then(search: &NodeSearch<'_>, found: &Earliest) -> Layout {
             break;
         }
         let tally = search.bookings.tally(search.trial, *at, found.at, search.now);
-        let class = &search.cluster().node(*at).class;
         let fits = |tasks: Tasks| {
             demand.request.tasks_per_node.is_none_or(|most| tasks <= most)
-                && tally.holds(class, demand.request, search.takes(*at, demand.part(tasks)))
+                && tally.holds(search.takes(*at, demand.part(tasks)))
         };
         let part: Part = demand.part(most_tasks(missing, fits));
         if part.tasks > Tasks::ZERO {

@@ -77,7 +77,7 @@ impl<'a> RoundState<'a> {
         job: &WaitingJob,
         placed: &Placed,
     ) -> Result<(Claim, Allocation), Obstacle> {
-        let shares = placed.shares.iter();
+        let shares = placed.shares_on();
         let claim =
             crate::model::claims::of_start(job, shares, self.trial.cluster, &mut self.accounting);
         let limits = self.accounting.check_limits(&claim, job.time_limit, self.now);

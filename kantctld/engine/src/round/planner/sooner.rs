@@ -4,7 +4,6 @@
 use super::RoundState;
 use super::reserve::Booked;
 use crate::model::cluster::NodeIndex;
-use crate::model::cluster::freed::Freed;
 use crate::model::job::WaitingJob;
 use crate::model::shape_cache::ShapeIndex;
 use crate::place::backfill::earliest::sizes;
@@ -42,7 +41,7 @@ impl<'a> RoundState<'a> {
             return true;
         }
         // Whether the job would be admitted is not checked here.
-        let Freed::On(freed) = &self.freed else { return false };
+        let Some(mut freed) = self.freed.nodes() else { return false };
         if self.snapshot.has_bounds {
             return false;
         }
@@ -78,7 +77,7 @@ impl<'a> RoundState<'a> {
             self.bookings.starts_without(&search, node, occupancy, at, job.key, look);
             helps
         };
-        !freed.keys().any(|node| may_help(*node))
+        !freed.any(may_help)
     }
 
     /// Marks what was kept on these nodes as freed.

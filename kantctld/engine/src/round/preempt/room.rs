@@ -61,7 +61,7 @@ impl<'a> Search<'_, 'a> {
         self.trials_left -= 1;
         self.state.asks.trials_left -= 1;
         let (layout, placed) = self.place()?;
-        let shares = placed.shares.iter();
+        let shares = placed.shares_on();
         let (job, cluster) = (self.asker.job, self.state.trial.cluster);
         let claim =
             crate::model::claims::of_start(job, shares, cluster, &mut self.state.accounting);
