@@ -5,6 +5,7 @@
 mod enrolments;
 mod indexes;
 mod invitations;
+mod reservations;
 mod restored;
 mod services;
 mod tokens;
@@ -249,16 +250,6 @@ impl State {
     #[must_use]
     pub fn qos(&self, name: &QosName) -> Option<&Qos> {
         self.settings.as_ref()?.qos.iter().find(|qos| qos.name == *name)
-    }
-
-    #[must_use]
-    pub fn reservation(&self, name: &ReservationName) -> Option<&Reservation> {
-        self.reservations.get(name)
-    }
-
-    /// All reservations, by name. An expired one may remain for up to a minute.
-    pub fn reservations(&self) -> impl Iterator<Item = &Reservation> {
-        self.reservations.values()
     }
 
     /// The usage charged for released shares. The usage of current allocations is in
