@@ -120,9 +120,8 @@ async fn a_signal_is_audited_as_one_and_a_flag_that_is_not_known_is_refused() {
 async fn each_component_belongs_to_the_user_of_the_token() {
     let served = Served::start().await;
     let secret = secret(&served, &[Scope::JobsSubmit]).await;
-    let component = |user: &str| {
-        json!({ "current_working_directory": "/", "user_id": user, "hold": true })
-    };
+    let component =
+        |user: &str| json!({ "current_working_directory": "/", "user_id": user, "hold": true });
     for (second, status) in [("daemon", 403), ("root", 200)] {
         let body = json!({ "script": "#!/bin/sh\n", "jobs": [component("0"), component(second)] });
         let line = "POST /slurm/v0.0.42/job/submit";
