@@ -116,7 +116,7 @@ mod tests {
             source: "kant".to_owned(),
         };
         let fields = list("jobs", Vec::new());
-        let old = framed(Version::V38, &asked, fields.clone(), &[entry.clone()], &[]);
+        let old = framed(Version::V38, &asked, fields.clone(), std::slice::from_ref(&entry), &[]);
         assert_eq!(old["meta"]["Slurm"]["release"], "22.05.8");
         assert_eq!(old["meta"]["Slurm"]["version"], json!({ "major": 22, "micro": 8, "minor": 5 }));
         assert_eq!(old["errors"][0]["error_number"], 2017);
