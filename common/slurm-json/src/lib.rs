@@ -11,7 +11,6 @@ pub mod input;
 pub mod field;
 pub mod node_state;
 pub mod partitions;
-pub mod past_jobs;
 pub mod size;
 
 pub mod frame;
@@ -19,6 +18,7 @@ pub mod frame;
 pub mod failure;
 pub mod job_file;
 pub mod job_line;
+pub mod past_jobs;
 
 pub mod changed;
 pub mod diag;

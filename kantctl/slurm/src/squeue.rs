@@ -245,11 +245,8 @@ async fn list(
             let jobs = std::slice::from_ref(*job);
             any_state || Line { jobs, job, part: LinePart::Whole, page: &page }.is_in(&args.states)
         });
-        return json::print(
-            screen,
-            "jobs",
-            jobs.map(|one| slurm_json::job::job(one, &page, json::VERSION)).collect(),
-        );
+        let jobs = jobs.map(|one| slurm_json::job::job(one, &page, json::VERSION));
+        return json::print(screen, "jobs", jobs.collect());
     }
     let steps = match args.steps {
         Some(_) => running_steps::fetch(&found.jobs, server).await,
@@ -257,9 +254,8 @@ async fn list(
     };
     let mut lines: Vec<Line<'_>> = group_lines(&found.jobs, args.array)
         .into_iter()
-        .filter_map(|jobs| {
-            Some(Line { jobs, job: jobs.first()?, part: LinePart::Whole, page: &page })
-        })
+        .filter_map(|jobs| Some((jobs, jobs.first()?)))
+        .map(|(jobs, job)| Line { jobs, job, part: LinePart::Whole, page: &page })
         .filter(|line| any_state || line.is_in(&args.states))
         .flat_map(|line| args.lines(line, &steps))
         .collect();

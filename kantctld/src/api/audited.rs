@@ -161,8 +161,8 @@ fn uid_of_caller(request: &Request) -> Option<u32> {
     }
 }
 
-/// The verb of a route; `/v1/jobs/{key}/cancel` becomes `jobs/cancel`. Slurm's routes have the verbs
-/// of those that do the same.
+/// The verb of a route; `/v1/jobs/{key}/cancel` becomes `jobs/cancel`. Slurm's routes have the
+/// verbs of those that do the same.
 fn verb_of_route(method: &Method, path: &str) -> String {
     match (method.as_str(), path) {
         ("POST", "/slurm/{version}/job/submit") => return "jobs/submit".to_owned(),

@@ -8,6 +8,7 @@ mod joining;
 mod last_rank;
 mod leaving;
 mod past;
+mod record;
 mod share_phase;
 mod term_state;
 
@@ -23,7 +24,7 @@ use crate::fault::Faults;
 use crate::held_by::HeldBy;
 use crate::timeline::TimelineEntry;
 use crate::usage::Used;
-use common::id::{ArrayIndex, Attempt, AttemptId, Gid, JobId, JobKey, NodeName};
+use common::id::{Attempt, AttemptId, Gid, JobId, JobKey, NodeName};
 use common::job::state::Change;
 use common::job::{Ask, Moving, Outcome, Phase, SetPlace, Spec, Usage};
 use common::resource::Allocation;
@@ -160,41 +161,6 @@ pub struct Run {
     /// What its ended shares kept from others, each until its node released it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub kept: Used,
-}
-
-impl Record {
-    /// The number of an element (SLURM_JOB_ID). A task has one of its own after the array's; `None`
-    /// for tasks without one.
-    #[must_use]
-    pub fn number(&self, index: Option<ArrayIndex>) -> Option<JobId> {
-        let Some(index) = index else { return Some(self.id) };
-        let place = self.spec.ask.array.as_ref()?.place_of(index)?;
-        let number = self.id.0.checked_add(1 + place)?;
-        (place < self.numbers).then_some(JobId(number))
-    }
-
-    /// A copy of what the elements share.
-    #[must_use]
-    pub fn without_elements(&self) -> Self {
-        Self {
-            id: self.id,
-            numbers: self.numbers,
-            set: self.set,
-            spec: self.spec.clone(),
-            groups: self.groups.clone(),
-            via: self.via.clone(),
-            submitted_at: self.submitted_at,
-            expected: self.expected,
-            standing: self.standing.clone(),
-            timeline: self.timeline.clone(),
-            elements: Elements::default(),
-        }
-    }
-
-    #[must_use]
-    pub const fn key(&self, index: Option<ArrayIndex>) -> JobKey {
-        JobKey { job: self.id, index }
-    }
 }
 
 impl Element {

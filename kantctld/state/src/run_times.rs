@@ -78,9 +78,9 @@ impl RunTimes {
     #[must_use]
     pub fn expected(&self, user: Uid, traits: Traits<'_>, now: Time) -> Option<Span> {
         let of_user = self.0.get(&user).filter(|of_user| is_kept(of_user, now))?;
-        let known = classes(traits).into_iter().filter_map(|class| of_user.get(&class));
+        let mut known = classes(traits).into_iter().filter_map(|class| of_user.get(&class));
         let has_two = known.clone().find(|runs| runs.before.is_some());
-        let expected = has_two.or(known.last())?.mean().max(SHORTEST);
+        let expected = has_two.or(known.next_back())?.mean().max(SHORTEST);
         Some(expected).filter(|expected| traits.time_limit.is_none_or(|limit| *expected < limit))
     }
 

@@ -91,9 +91,12 @@ fn token(kantctl: &Kantctl) -> anyhow::Result<String> {
     token.with_context(|| format!("{printed} {}", String::from_utf8_lossy(&output.stderr)))
 }
 
+/// A route, the list in its answer, and the kinds of the fields that are read from each element.
+type Reading = (&'static str, &'static str, &'static [(&'static str, Kind)]);
+
 /// The fields that Telegraf's plugin decodes from 0.0.38, with their types.
 /// Source: influxdata/telegraf, plugins/inputs/slurm/slurm.go.
-const TELEGRAF: &[(&str, &str, &[(&str, Kind)])] = &[
+const TELEGRAF: &[Reading] = &[
     (
         "diag",
         "statistics",

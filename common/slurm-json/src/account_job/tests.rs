@@ -1,3 +1,5 @@
+//! Jobs of accounting in Slurm's fields.
+
 use super::*;
 use crate::field::check_table;
 use crate::job_line::Page;

@@ -30,7 +30,7 @@ pub(super) const FIELDS: &[Row] = &[
     field("container", Text(Attribute::Container)),
     field("array", Text(Attribute::Array)),
     field("rlimits", Names(own::rlimits)).from(Version::V40),
-    // For whom.
+    // The owner.
     field("account", Text(Attribute::Account)),
     field("qos", Text(Attribute::Qos)),
     field("partition", Text(Attribute::Queue)),

@@ -1,3 +1,5 @@
+//! Descriptions of jobs in requests.
+
 use super::*;
 
 #[test]

@@ -1,3 +1,5 @@
+//! Jobs in Slurm's fields.
+
 use super::*;
 use crate::field::check_table;
 use common::id::{Gid, JobId, NodeName};

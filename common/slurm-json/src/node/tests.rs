@@ -1,3 +1,5 @@
+//! Nodes in Slurm's fields.
+
 use super::*;
 use crate::field::check_table;
 use common::id::{QueueName, Uid};

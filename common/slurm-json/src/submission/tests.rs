@@ -1,3 +1,5 @@
+//! Submissions in Slurm's fields.
+
 use super::*;
 use common::gpu::GpuKind;
 use common::job::check::check_ask;

@@ -1,4 +1,4 @@
-//! The user whom a client of Slurm's paths names. It must be the user of the request, by whatever
+//! The user that a client of Slurm's paths names. It must be the user of the request, by whatever
 //! way the request came: with slurmrestd, root could act as another user by this header.
 
 use crate::host_names::user_name;

@@ -177,7 +177,7 @@ async fn a_job_is_submitted_changed_and_cancelled() {
     let db = format!("GET /slurmdb/v0.0.42/job/{id}");
     let job = asked(&served, &db, &secret, "").await.json()["jobs"][0].clone();
     assert_eq!(job["state"]["current"], json!(["CANCELLED"]), "{job}");
-    let list = format!("GET /slurmdb/v0.0.42/jobs?users=root&state=CANCELLED&start_time=0");
+    let list = "GET /slurmdb/v0.0.42/jobs?users=root&state=CANCELLED&start_time=0".to_owned();
     let jobs = asked(&served, &list, &secret, "").await.json()["jobs"].clone();
     assert_eq!((jobs.as_array().unwrap().len(), &jobs[0]["job_id"]), (1, &json!(id)));
     let none = "GET /slurmdb/v0.0.42/jobs?users=daemon";

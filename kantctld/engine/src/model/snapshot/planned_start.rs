@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 pub struct PlannedStart {
     /// The latest start if every job keeps its time limit.
     pub at: Time,
-    /// The earliest time at which it was to start since it has had a planned start.
-    #[serde(default)]
+    /// An earlier time at which it was to start, the earliest since it has had a planned start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<Time>,
     /// The nodes. Empty if any suitable nodes will do.
     #[serde(default)]

@@ -135,7 +135,7 @@ impl<'a> RoundState<'a> {
             if let Some(shadow) = Shadow::cast(&search, job.key, shape, earliest, delay) {
                 self.shadows.push((&queue.name, shadow));
                 let planned = PlannedStart::of(earliest.at, Vec::new());
-                let first = Some(delay.first);
+                let first = Some(delay.first).filter(|first| *first < planned.at);
                 self.planned_starts.insert(job.key, PlannedStart { first, ..planned });
                 return;
             }
