@@ -66,9 +66,9 @@ config_table! {
         /// How long jobs are taken to run when they may start ahead of a planned start. `limit`:
         /// their time limits. `expected`: the mean of the last two runs of similar jobs of the same
         /// user, at most the time limit. Their order goes by that, too. Planned starts are always
-        /// computed from time limits. A job that runs longer than expected may delay one, but by no
-        /// more than twice the time limit of the delayed job. Only with `backfill_depth = 1` and
-        /// `backfill_reservation = "floating"`.
+        /// computed from time limits. Jobs that run longer than expected may delay one, but while
+        /// its job stays the first of the queue, by no more than twice the time limit of that job.
+        /// Only with `backfill_depth = 1` and `backfill_reservation = "floating"`.
         backfill_run_times: RunTimes = RunTimes::default(),
         /// When the first job of the queue has waited for this long, e.g. `2h`, preemptible jobs of
         /// the queue that overtook it are preempted, as few as possible. A job has overtaken the

@@ -63,6 +63,15 @@ pub struct Backfill {
     pub head_timeout: Option<Span>,
 }
 
+impl Backfill {
+    /// Whether expected run times are read. With planned starts on certain nodes, they are not.
+    #[must_use]
+    pub fn plans_by_expected(&self) -> bool {
+        let floats = self.depth == 1 && self.reservation == ReservationKind::Floating;
+        floats && self.run_times == RunTimes::Expected
+    }
+}
+
 impl Default for Backfill {
     fn default() -> Self {
         Self {

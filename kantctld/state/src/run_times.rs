@@ -16,6 +16,7 @@ use common::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The maximum number of classes of similar jobs of a user. A class takes some 50 bytes.
 const CLASSES_MAX: usize = 64;
@@ -64,7 +65,7 @@ type OfUser = BTreeMap<Class, LastRuns>;
 
 /// The last run times by user and class of similar jobs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct RunTimes(BTreeMap<Uid, OfUser>);
+pub struct RunTimes(BTreeMap<Uid, Arc<OfUser>>);
 
 impl RunTimes {
     #[must_use]
@@ -87,7 +88,7 @@ impl RunTimes {
     /// Notes how long a job ran that ended at this time.
     pub fn note(&mut self, user: Uid, traits: Traits<'_>, ran: Span, ended_at: Time) {
         let run = LastRuns { last: ran, before: None, ended_at };
-        let of_user = self.0.entry(user).or_default();
+        let of_user = Arc::make_mut(self.0.entry(user).or_default());
         if !is_kept(of_user, ended_at) {
             of_user.clear();
         }

@@ -27,6 +27,14 @@ impl Judge<'_> {
             }
             let latest = self.latest(job, planned_start);
             let kept = round.planned_starts.get(key).is_some_and(|new| new.at <= latest);
+            if let Some(new) = round.planned_starts.get(key)
+                && planned_start.nodes.is_empty()
+                && new.nodes.is_empty()
+                && new.first() > planned_start.first()
+            {
+                self.key = *key;
+                self.fault("the first of its planned starts was forgotten".to_owned());
+            }
             let waits_for_room =
                 round.waits.of(snapshot, *key).is_some_and(|reason| has_no_room(&reason));
             if kept

@@ -6,7 +6,7 @@ use super::stage::{Entry, Stage};
 use super::{Cluster, ReplayError};
 use common::id::{JobId, JobKey};
 use common::job::{EndCause, Moving, PreemptReason};
-use common::policy::{self, MOVE_KEPT, MOVES_COUNTED, Policy};
+use common::policy::{MOVE_KEPT, MOVES_COUNTED, Policy};
 use common::time::Time;
 use engine::{Decision, Round, Snapshot, WaitingJob};
 use state::run_times::{RunTimes, Traits};
@@ -54,8 +54,7 @@ impl Stage for Alone {
         }
         self.last = JobId(self.last.0 + 1);
         let key = JobKey::single(self.last);
-        let by_expected =
-            queue.is_some_and(|queue| queue.backfill.run_times == policy::RunTimes::Expected);
+        let by_expected = queue.is_some_and(|queue| queue.backfill.plans_by_expected());
         let expected = self.run_times.expected(job.owner, traits(job), now).filter(|_| by_expected);
         self.snapshot.set_waiting(WaitingJob { key, expected, ..job.clone() });
         Ok(Entry::Waits(key))
@@ -106,8 +105,9 @@ impl Stage for Alone {
         _: Time,
     ) -> Result<(), ReplayError> {
         self.snapshot.remove_job(key);
-        self.running.remove(&key);
-        again.into_iter().for_each(|job| self.snapshot.set_waiting(job.clone()));
+        let expected = self.running.remove(&key).and_then(|(job, _)| job.expected);
+        let again_by = |job: &WaitingJob| WaitingJob { expected, ..job.clone() };
+        again.into_iter().for_each(|job| self.snapshot.set_waiting(again_by(job)));
         self.snapshot.set_moving(key, self.moving.remove(&key).filter(|_| again.is_some()));
         Ok(())
     }

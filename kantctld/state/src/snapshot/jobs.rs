@@ -7,7 +7,7 @@ use crate::state::State;
 use common::id::{JobKey, NodeName};
 use common::job::{Ask, Phase};
 use common::node::Contact;
-use common::policy::{RunTimes, VictimMode};
+use common::policy::VictimMode;
 use common::resource::{Allocation, Request, Share};
 use common::time::Time;
 use engine::{NodeSnapshot, RunningJob, Unusable, WaitingJob, nodes_min};
@@ -37,8 +37,7 @@ pub(super) fn waiting(
 ) -> Option<WaitingJob> {
     let ask = &record.spec.ask;
     let queue = ask.queue.clone()?;
-    let by_expected =
-        state.queue(&queue).is_some_and(|q| q.backfill.run_times == RunTimes::Expected);
+    let by_expected = state.queue(&queue).is_some_and(|queue| queue.backfill.plans_by_expected());
     let (awaits, free_since) = match verdict {
         Verdict::Free(at) => (false, at),
         Verdict::Waits | Verdict::Never => (true, None),

@@ -3,7 +3,8 @@
 //!
 //! Source: D. Lifka, "The ANL/IBM SP scheduling system" (1995), known as EASY; man slurm.conf,
 //! SchedulerType=sched/backfill.
-//! Reads: time limits of running, starting and waiting jobs. Not how long jobs really run.
+//! Reads: time limits of running, starting and waiting jobs, and how long waiting jobs are expected
+//! to run, if their queue plans by that (`delay_allowed`).
 //! Knobs: `backfill_reservation` of a queue (`pinned` keeps certain nodes: `bookings`).
 //!
 //! A later job may start if its time limit ends it before the shadow time, or if enough nodes still

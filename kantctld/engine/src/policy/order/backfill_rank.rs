@@ -6,8 +6,8 @@
 //! scheduling on Blue Gene/P systems", CLUSTER 2009: powers of wait by requested time. The
 //! exponents are ours, chosen on replayed traces (docs/quality.md): with the wait and the limit to
 //! the same power, long jobs wait too long on some of them.
-//! Reads: priority of queue and QoS, nice, waiting times, time limits. Not how long jobs really
-//! run, nor how much they ask for.
+//! Reads: priority of queue and QoS, nice, waiting times, and time limits, or how long jobs are
+//! expected to run, if their queue plans by that. Not how much they ask for.
 //! Knobs: `backfill_candidates` of a queue.
 //!
 //! By relative wait, jobs are ordered by wait^5 / limit^2, with limits rounded up to three binary

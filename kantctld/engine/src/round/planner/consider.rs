@@ -126,7 +126,8 @@ impl<'a> RoundState<'a> {
             Err(start::Obstacle::NoRoom) => {
                 // There would be no room even if nothing were kept. A shorter job does not fit
                 // either, unless others might be preempted for it.
-                let from = if self.asks_others(queue) { ends } else { self.now };
+                let by_limit = self.ends_by(job.time_limit);
+                let from = if self.asks_others(queue) { by_limit } else { self.now };
                 self.no_room_from(no, from);
                 self.without_room(considered, queue, no, None)
             }

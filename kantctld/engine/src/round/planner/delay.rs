@@ -30,7 +30,9 @@ impl RoundState<'_> {
         };
         let allows = |(_, shadow): &(_, Shadow)| {
             by_limit <= shadow.at
-                || (expected <= shadow.at && shadow.delay.allows(expected, by_limit))
+                || (expected <= shadow.at
+                    && shadow.delay.allows(expected, by_limit)
+                    && self.bookings.last_before(shadow.delay.over_by()).is_none())
         };
         let is_allowed =
             self.bookings.last_before(by_limit).is_none() && self.shadows.iter().all(allows);
