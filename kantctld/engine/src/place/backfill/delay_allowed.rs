@@ -12,7 +12,7 @@
 //! if its time limit ends at most twice the time limit of the planned job after the first planned
 //! start. So as long as the planned job stays the first of its queue, with a planned start in each
 //! round of one leader, all such jobs together delay it by no more than that. Otherwise the bound
-//! begins anew. A planned job that would miss its deadline, or meet a reservation or a planned
+//! begins again. A planned job that would miss its deadline, or meet a reservation or a planned
 //! start on certain nodes, is not delayed into that.
 //!
 //! Example. Job 1, with a time limit of an hour, is planned to start at 12:00. At 11:00, job 2 is
