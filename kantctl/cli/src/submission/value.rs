@@ -33,7 +33,7 @@ mod tests {
         assert!(read_value(Kind::MailAddress, "$USER").is_ok());
         assert!(read_value(Kind::MailAddress, "-x").is_err());
         assert!(matches!(read_value(Kind::Begin, "now"), Ok(Value::Time(_))));
-        assert!(read_value(Kind::Export, "A-B=1").is_err());
+        assert!(read_value(Kind::Export, "A B=1").is_err());
         assert_eq!(read_value(Kind::YesNo, "no"), Ok(Value::Flag(false)));
     }
 }
