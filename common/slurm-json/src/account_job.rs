@@ -6,7 +6,7 @@ mod step;
 mod tres;
 
 use crate::field::{Field, Place, always, object, plain, stated};
-use crate::job::priority;
+use crate::job::{priority, wckey};
 use crate::job_file::{stderr, stdin, stdout};
 use crate::job_line::{Line, LinePart};
 use crate::version::Version;
@@ -140,7 +140,7 @@ const ROWS: &[Row] = &[
     (stated("submit_line"), |_| Field::text("")),
     (stated("used_gres"), |_| Field::text("")),
     (always("user"), |l| Field::text(&l.job.owner.name)),
-    (always("wckey.wckey"), |_| Field::text("")),
+    (always("wckey.wckey"), wckey),
     (always("wckey.flags"), |_| Field::Same(json!([]))),
     (always("working_directory"), |l| Field::text(&l.job.ask.work_dir)),
 ];

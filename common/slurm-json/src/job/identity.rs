@@ -46,7 +46,7 @@ pub(super) const ROWS: &[Row] = &[
     (always("system_comment"), |_| Field::text("")),
     (always("user_id"), |l| Field::whole(l.job.owner.uid.0)),
     (always("user_name"), |l| Field::text(&l.job.owner.name)),
-    (always("wckey"), |_| Field::text("")),
+    (always("wckey"), super::wckey),
 ];
 
 /// The job ids of all components, as Slurm writes them: `42-44`.
