@@ -123,7 +123,7 @@ async fn the_user_of_a_request_is_the_tokens() {
             assert_eq!(error(&answer)["error_number"], 1007, "{headers:?}");
         }
     }
-    // On the socket, where the kernel says who asks, the header gives nobody's rights either.
+    // On the socket, the kernel says who asks: there, too, the header gives no other user's rights.
     for (name, status) in [("root", 200), ("daemon", 401)] {
         let request = Request::builder().uri("/slurm/v0.0.40/jobs").header("host", "kant");
         let request = request.header("x-slurm-user-name", name).body(Body::empty()).unwrap();

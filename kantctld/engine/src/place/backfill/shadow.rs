@@ -8,8 +8,9 @@
 //! Knobs: `backfill_reservation` of a queue (`pinned` keeps certain nodes: `bookings`).
 //!
 //! A later job may start if its time limit ends it before the shadow time, or if enough nodes still
-//! have room at that time while it runs. A job without a time limit never ends; if a shadow depends
-//! on such a job, its time is unknown and nothing is kept.
+//! have room at that time while it runs. If its queue plans by expected run times, the expected end
+//! counts instead, within the bounds of `delay_allowed`. A job without a time limit never ends; if
+//! a shadow depends on such a job, its time is unknown and nothing is kept.
 //!
 //! Example. Nodes a and b of 4 CPUs; a is in use for 60 minutes more. Job 1 asks for both nodes and
 //! gets a shadow in 60 minutes. Job 2 asks for a node for 30 minutes: it starts on b. Job 3, had it
