@@ -61,12 +61,12 @@ config_table! {
         /// when they join. Only its owner may read it, and no host other than the controllers has
         /// it.
         cluster_key: String = "/var/lib/kantctld/cluster.key".to_owned(),
-        /// The highest rules level to which the leader raises the cluster. A rules level is the
-        /// number of a set of rules by which the controllers apply log entries; a new release may
-        /// know a higher level. As long as this key has the level of the previous release, the
-        /// cluster stays at that level, and you can go back to that release. See `kantctl admin
-        /// upgrade status` and docs/operating/upgrade.md. 0: no maximum; the leader raises the
-        /// level as soon as all controllers know a higher one.
+        /// The highest rules level to which the leader raises the cluster. The controllers apply
+        /// log entries by a set of rules. Each set has a number, its rules level; a new release may
+        /// have a set with a higher number. As long as this key has the level of the previous
+        /// release, the cluster stays at that level, and you can go back to that release. See
+        /// `kantctl admin upgrade status` and docs/operating/upgrade.md. 0: no maximum; the leader
+        /// raises the level as soon as all controllers know a higher one.
         rules_level_max: u8 = 0,
         /// What ordinary users do not see of others (Slurm's PrivateData). `jobs`: jobs and
         /// services of other users, in lists, explanations, accounting, reports and events. A
@@ -88,8 +88,8 @@ config_table! {
         /// node then controls the cluster.
         nodes_may_vouch_for: VouchedFor = VouchedFor::JobOwners,
         /// Nodes on which all ordinary users may use kantctl, such as login hosts: names and lists
-        /// such as login[1-2]. Jobs also start on them, unless they are in no queue's `nodes` or
-        /// are drained.
+        /// such as login[1-2]. They run jobs like other nodes. To prevent that, drain them, or set
+        /// `nodes` of each queue to a list without them.
         submit_hosts: Vec<String> = Vec::new(),
         /// File with a secret of at least 32 bytes. On `http_listen`, JSON Web Tokens signed with
         /// it (HS256, as Slurm's `auth/jwt`) are accepted. Empty: no such tokens.
@@ -197,8 +197,8 @@ config_table! {
         /// equal priority by `weight`. The surplus is the capacity that is in no quota, and the
         /// unused part of the quotas. Preemptible jobs of a queue that holds more than its fair
         /// share are preempted when another queue is below its fair share and needs room
-        /// (docs/fairness.md). false: the jobs that come first in the order of all queues get the
-        /// surplus, and `weight` has no effect.
+        /// (docs/fairness.md). false: the jobs of all queues are put in one order, the first of
+        /// them get the surplus, and `weight` has no effect.
         fair_sharing: bool = false,
         /// With `fair_sharing`: which of several preemptible jobs of one queue with equal priority
         /// is preempted first. `submitted-last`: the newest submission. `loses-least`: the job that

@@ -14,7 +14,8 @@ config_table! {
         /// Weight of the size factor: the fraction of the cluster's GPUs that the job requests (of
         /// the CPUs, if the cluster has no GPUs).
         size: u32 = Factors::default().size,
-        /// Use 1 minus this fraction as the size factor, so that small jobs come before large ones.
+        /// true: the size factor is 1 minus the fraction that `priority.size` describes, so that
+        /// small jobs come before large ones.
         favor_small: bool = Factors::default().favor_small,
         /// Weight of the queue factor: the queue's priority divided by the highest priority of any
         /// queue.
@@ -28,9 +29,10 @@ config_table! {
         /// Half-life of past use: use that is this old counts half.
         half_life_hours: u32 = Factors::default().half_life_hours,
         /// With `fair_sharing`: how strongly a queue's use in the last 14 days reduces its part of
-        /// the surplus, in percent. 0: not at all, and use is not recorded. 100: a queue that has
-        /// used twice its part of the cluster (say, two fifths of the capacity with a fifth of all
-        /// weights) gets no surplus while other queues want it.
+        /// the surplus, in percent. 0: not at all, and the use of queues is not recorded. 100: a
+        /// queue that has used twice its part of the cluster gets no surplus while other queues
+        /// want it. Its part goes by `weight`: a queue with a fifth of all weights gets no surplus
+        /// once it has used two fifths of the capacity.
         past_use_percent: u32 = Factors::default().past_use_percent,
     }
 }

@@ -19,8 +19,8 @@ config_table! {
         /// Jobs that name no queue go to this queue. If no queue has this key, such jobs go to the
         /// first queue without children.
         default: bool = false,
-        /// Jobs of a queue with a higher priority are considered first. With `fair_sharing`: queues
-        /// of the same parent with a higher priority get surplus first.
+        /// Without `fair_sharing`: jobs of a queue with a higher priority are considered first.
+        /// With `fair_sharing`: queues of the same parent with a higher priority get surplus first.
         priority: i32 = 0,
         /// The queue's nodes, e.g. `g[001-064]`. Empty: the parent's nodes, or all nodes.
         nodes: String = String::new(),
@@ -63,12 +63,13 @@ config_table! {
         /// waited 4 times as long. `shortest-first`: the shortest time limit first. `in-order`: the
         /// longest wait first. A `multifactor` queue keeps its own order.
         backfill_candidates: Candidates = Candidates::default(),
-        /// How long jobs are taken to run when they may start ahead of a planned start. `limit`:
-        /// their time limits. `expected`: the mean of the last two runs of similar jobs of the same
-        /// user, at most the time limit. Their order goes by that, too. Planned starts are always
-        /// computed from time limits. Jobs that run longer than expected may delay one, but while
-        /// its job stays the first of the queue, by no more than twice the time limit of that job.
-        /// Only with `backfill_depth = 1` and `backfill_reservation = "floating"`.
+        /// The run time that is assumed for a job when kant decides whether it may start ahead of a
+        /// planned start. `limit`: its time limit. `expected`: the mean of the last two runs of
+        /// similar jobs of the same user, at most the time limit; `backfill_candidates` then also
+        /// uses this time in place of the time limit. Planned starts are always computed from time
+        /// limits. A job that runs longer than expected may delay a planned start. As long as the
+        /// delayed job stays the first of its queue, the delay is at most twice that job's time
+        /// limit. Only with `backfill_depth = 1` and `backfill_reservation = "floating"`.
         backfill_run_times: RunTimes = RunTimes::default(),
         /// When the first job of the queue has waited for this long, e.g. `2h`, preemptible jobs of
         /// the queue that overtook it are preempted, as few as possible. A job has overtaken the
@@ -126,9 +127,9 @@ config_table! {
         /// protection.
         runtime_min: String = String::new(),
         /// With `fair_sharing`: a job is not preempted by jobs of other queues before it has run
-        /// for this long, e.g. `1h`. Empty: as in the parent. If the queues of the two jobs have
-        /// different parents, what counts is the value of the highest ancestor of the running job's
-        /// queue that is not an ancestor of the other queue. Example: a job in `lab/vision` is
+        /// for this long, e.g. `1h`. Empty: as in the parent. If the running job's queue and the
+        /// waiting job's queue have different parents: go up from the running job's queue, and take
+        /// the value of the last queue before both branches meet. Example: a job in `lab/vision` is
         /// protected from a job in `ops/night` by the value of `lab`.
         reclaim_runtime_min: String = String::new(),
         /// Allow jobs to share a GPU (`--gpus=0.5`). A job that uses more GPU memory than its share
