@@ -113,6 +113,7 @@ pub const ROUTES: &[Route] = &[
     get("/v1/priority", ClusterRead, Everyone),
     get("/v1/queues", ClusterRead, Everyone),
     get("/v1/report", ClusterRead, Everyone),
+    get("/v1/report/estimates", ClusterRead, Everyone),
     get("/v1/reservations", ClusterRead, Everyone),
     get("/v1/share", ClusterRead, Everyone),
     get("/v1/status", ClusterRead, Everyone),

@@ -29,6 +29,7 @@ fn is_answer(what: &str, value: &Value) -> bool {
         ["metrics"] => reads_as::<api::MetricsView>(value),
         ["history"] => reads_as::<api::HistoryList>(value),
         ["report"] => reads_as::<api::ReportView>(value),
+        ["report", "estimates"] => reads_as::<api::EstimatesView>(value),
         ["share"] => reads_as::<api::ShareList>(value),
         ["priority"] => reads_as::<api::PriorityList>(value),
         ["accounts"] => reads_as::<api::AccountList>(value),

@@ -168,6 +168,7 @@ fn leader_routes() -> Router<Arc<Core>> {
         .route("/v1/accounting/nodes", get(accounting::nodes))
         .route("/v1/history", get(history::list))
         .route("/v1/report", get(history::report))
+        .route("/v1/report/estimates", get(history::estimates))
         .route("/v1/tokens", post(tokens::create).get(tokens::list))
         .route("/v1/tokens/{id}/revoke", post(tokens::revoke))
 }

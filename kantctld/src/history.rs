@@ -11,7 +11,9 @@
 //! A run has its job, array task and number as key, so one that is written twice (the log is
 //! replayed after a restart) is stored once. The schema: docs/operating/accounting.md.
 
+mod estimates;
 mod feed;
+mod group;
 mod read;
 mod report;
 mod row;
@@ -20,6 +22,7 @@ mod steps;
 mod thread;
 mod write;
 
+pub use estimates::estimates;
 pub use feed::{Feed, HistoryRecords, Inbox, feed};
 pub use read::{node_changes, runs};
 pub use report::report;

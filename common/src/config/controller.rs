@@ -120,13 +120,13 @@ config_table! {
         /// NODE_FAIL if they were submitted with --no-requeue.
         node_lost_after_seconds: u64 = 300,
         /// If a node has had no contact with the leading controller for this long, it ends its
-        /// jobs, so that they no longer run there when they start on other nodes. Jobs submitted
-        /// with --no-requeue continue. The value may be at most `node_lost_after_seconds` minus
-        /// `kill_grace_seconds` minus 10 seconds for the clean-up. `"auto"` means this maximum if
-        /// `peers` lists other controllers and the maximum is at least 10 seconds; otherwise it
-        /// means 0. 0: nodes never end jobs for this reason, and jobs survive any outage of the
-        /// controllers; but a job may run twice if its node is only cut off. Use the same value on
-        /// all controllers.
+        /// jobs, so that they no longer run there when they start on other nodes. It does not end
+        /// jobs that were submitted with --no-requeue. The value may be at most
+        /// `node_lost_after_seconds` minus `kill_grace_seconds` minus 10 seconds for the clean-up.
+        /// `"auto"` means this maximum if `peers` lists other controllers and the maximum is at
+        /// least 10 seconds; otherwise it means 0. 0: nodes never end jobs for this reason, and
+        /// jobs survive any outage of the controllers; but a job may run twice if its node is only
+        /// cut off. Use the same value on all controllers.
         fence_after_seconds: AutoSeconds = AutoSeconds(None),
         /// Time between SIGTERM and SIGKILL when a job is cancelled or reaches its time limit.
         kill_grace_seconds: u64 = 30,

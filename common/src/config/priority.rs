@@ -31,8 +31,9 @@ config_table! {
         /// With `fair_sharing`: how strongly a queue's use in the last 14 days reduces its part of
         /// the surplus, in percent. 0: not at all, and the use of queues is not recorded. 100: a
         /// queue that has used twice its part of the cluster gets no surplus while other queues
-        /// want it. Its part goes by `weight`: a queue with a fifth of all weights gets no surplus
-        /// once it has used two fifths of the capacity.
+        /// want it. A queue's part of the cluster is its `weight` divided by the sum of all
+        /// weights. Example: a queue with a fifth of all weights gets no surplus once it has used
+        /// two fifths of the capacity.
         past_use_percent: u32 = Factors::default().past_use_percent,
     }
 }

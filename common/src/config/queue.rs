@@ -68,7 +68,7 @@ config_table! {
         /// similar jobs of the same user, at most the time limit; `backfill_candidates` then also
         /// uses this time in place of the time limit. Planned starts are always computed from time
         /// limits. A job that runs longer than expected may delay a planned start. As long as the
-        /// delayed job stays the first of its queue, the delay is at most twice that job's time
+        /// delayed job stays the first of its queue, it is delayed by at most twice its own time
         /// limit. Only with `backfill_depth = 1` and `backfill_reservation = "floating"`.
         backfill_run_times: RunTimes = RunTimes::default(),
         /// When the first job of the queue has waited for this long, e.g. `2h`, preemptible jobs of
@@ -117,8 +117,8 @@ config_table! {
         reclaim: bool = true,
         /// `true`: jobs of the queue may be preempted. `preemptible` of a job's QoS overrides this
         /// key. `--preemptible` or `--no-preemptible` of a job overrides both. Caution: without
-        /// `fair_sharing`, a queue that reclaims its quota may preempt any job of a queue that
-        /// borrows.
+        /// `fair_sharing`, a queue that reclaims its quota may preempt all jobs of a queue that
+        /// borrows, even those that are not preemptible.
         preemptible: bool = false,
         /// What happens to a preempted job of the queue: it is requeued (`requeue`) or cancelled
         /// (`cancel`).

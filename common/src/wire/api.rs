@@ -116,7 +116,8 @@ pub use enrolment::{
 pub use explanation::Explanation;
 pub use export::{ExportQuery, TargetGroup};
 pub use history::{
-    HistoryList, HistoryQuery, HistoryRun, NodeStretch, NodeUse, ReportQuery, ReportRow, ReportView,
+    EstimatesRow, EstimatesView, HistoryList, HistoryQuery, HistoryRun, NodeStretch, NodeUse,
+    ReportQuery, ReportRow, ReportView, RunGroup,
 };
 pub use map::{ClusterMap, MapGroup, MapJob, MapNode};
 pub use metrics::{KindUse, MetricsView, SpanBucket, WaitBucket};

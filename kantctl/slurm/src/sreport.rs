@@ -156,11 +156,11 @@ fn utilization(cluster: &str, measure: Measure, report: &ReportView) -> Listing 
 }
 
 fn account(row: &ReportRow) -> String {
-    row.account.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| "(none)".to_owned())
+    row.group.account.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| "(none)".to_owned())
 }
 
 fn user(row: &ReportRow) -> String {
-    row.user.clone().unwrap_or_default()
+    row.group.user.clone().unwrap_or_default()
 }
 
 /// The total of each account, followed by its users.
@@ -245,7 +245,7 @@ fn sizes(cluster: &str, measure: Measure, report: &ReportView) -> Listing {
     let bounds: [u32; 4] = if measure.gpus { [1, 8, 64, 512] } else { [50, 250, 500, 1000] };
     let mut sums: BTreeMap<String, [u64; 5]> = BTreeMap::new();
     for row in &report.rows {
-        let size = if measure.gpus { row.gpus } else { row.cpus }.unwrap_or(0);
+        let size = if measure.gpus { row.group.gpus } else { row.group.cpus }.unwrap_or(0);
         let group = bounds.iter().filter(|bound| size >= **bound).count();
         sums.entry(account(row)).or_default()[group] += measure.row(row);
     }

@@ -153,7 +153,7 @@ fn users_of(
     used: &[&ReportRow],
 ) -> BTreeSet<String> {
     let names = |row: &&&ReportRow| is_requested_user(args, row);
-    let rows = used.iter().filter(names).filter_map(|row| row.user.clone());
+    let rows = used.iter().filter(names).filter_map(|row| row.group.user.clone());
     let mut users: BTreeSet<String> = rows.collect();
     if let Some(account) = account {
         let may = members.iter().filter(|member| member.may_charge(&account.access));
@@ -175,7 +175,10 @@ fn rows(
 ) -> Vec<Vec<String>> {
     let shares: u64 = known.accounts.iter().map(|account| u64::from(account.shares)).sum();
     let is_listed = |row: &ReportRow| {
-        known.accounts.iter().any(|account| row.account.as_deref() == Some(account.name.as_str()))
+        known
+            .accounts
+            .iter()
+            .any(|account| row.group.account.as_deref() == Some(account.name.as_str()))
     };
     // Usage without a listed account counts as that of one more account with one share.
     let others = used.iter().any(|row| row.gpu_milliseconds > 0 && !is_listed(row));
@@ -184,20 +187,20 @@ fn rows(
     if args.accounts.is_empty() && !args.users_only {
         rows.push(row("root", "", None, total.used, &total));
     }
-    let named = used.iter().filter_map(|row| row.account.clone());
+    let named = used.iter().filter_map(|row| row.group.account.clone());
     let mut names: Vec<String> = known.accounts.iter().map(|one| one.name.to_string()).collect();
     names.extend(named);
     names.sort_unstable();
     names.dedup();
     for name in names.iter().filter(|name| is_requested(args, name)) {
-        let own = || used.iter().filter(|row| row.account.as_deref() == Some(name));
+        let own = || used.iter().filter(|row| row.group.account.as_deref() == Some(name));
         let account = known.accounts.iter().find(|account| account.name.as_str() == name);
         let shown = if name.is_empty() { "(none)" } else { name };
         if !args.users_only {
             rows.push(row(&format!(" {shown}"), "", account, sum(own()), &total));
         }
         for user in users_of(args, members, account, &own().collect::<Vec<_>>()) {
-            let of_user = own().filter(|row| row.user.as_ref() == Some(&user));
+            let of_user = own().filter(|row| row.group.user.as_ref() == Some(&user));
             rows.push(row(&format!("  {shown}"), &user, account, sum(of_user), &total));
         }
     }
@@ -210,10 +213,10 @@ fn is_requested(args: &Args, name: &str) -> bool {
 
 /// Whether a row is one of a requested user.
 fn is_requested_user(args: &Args, row: &ReportRow) -> bool {
-    let named = |user: &String| row.user.as_ref() == Some(user);
+    let named = |user: &String| row.group.user.as_ref() == Some(user);
     match args.users.is_empty() {
         false => args.users.iter().any(named),
-        true => args.all || row.uid.map(|uid| uid.0) == Some(nix::unistd::getuid().as_raw()),
+        true => args.all || row.group.uid.map(|uid| uid.0) == Some(nix::unistd::getuid().as_raw()),
     }
 }
 

@@ -9,7 +9,9 @@ use axum::Json;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use common::wire::api::{AccountList, HistoryList, HistoryQuery, ReportQuery, ReportView};
+use common::wire::api::{
+    AccountList, EstimatesView, HistoryList, HistoryQuery, ReportQuery, ReportView,
+};
 use net::{Caller, Role};
 use query::viewer::Viewer;
 use std::sync::Arc;
@@ -97,6 +99,21 @@ pub async fn report(
         report.nodes.clear();
     }
     Ok(Json(report))
+}
+
+/// GET /v1/report/estimates
+pub async fn estimates(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Query(query): Query<ReportQuery>,
+) -> Result<Json<EstimatesView>, ApiFailure> {
+    core.refresh().await?;
+    wait_until_written(&core).await?;
+    let (now, history, viewer) = (core.now(), core.history.clone(), core.viewer(&user));
+    let looked = slow_query::run(&core, user.uid, move |_| {
+        history::estimates(&history.reader()?, &query, &viewer, now)
+    });
+    looked.await?.map(Json).map_err(history_failure)
 }
 
 /// One page of the runs that the query selects and the viewer sees.

@@ -1,30 +1,21 @@
 //! Usage reports: use within a time range, by group, and the capacity there was. Finished runs come
 //! from the file, others from the state. Only the part of a run within the range counts.
 
+use super::group::Grouping;
 use super::read::Condition;
 use super::row::signed;
 use super::schema::HistoryError;
-use common::id::{NodeName, Uid};
+use common::id::NodeName;
 use common::time::Time;
 use common::unit::{Cpus, Gpus};
-use common::wire::api::{HistoryRun, NodeStretch, NodeUse, ReportQuery, ReportRow, ReportView};
+use common::wire::api::{
+    HistoryRun, NodeStretch, NodeUse, ReportQuery, ReportRow, ReportView, RunGroup,
+};
 use query::viewer::Viewer;
 use rusqlite::types::Value;
-use rusqlite::{Connection, Row, params_from_iter};
+use rusqlite::{Connection, params_from_iter};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-
-/// What a report can group by, with the columns.
-const GROUPS: &[(&str, &[&str])] = &[
-    ("user", &["r.user", "r.uid"]),
-    ("account", &["r.account"]),
-    ("queue", &["r.queue"]),
-    ("qos", &["r.qos"]),
-    ("state", &["r.state"]),
-    ("gpus", &["r.gpus"]),
-    ("cpus", &["r.cpus"]),
-    ("nodes", &["r.nodes"]),
-];
 
 /// Makes a report of the use that the viewer sees. `running` are the runs not finished at `as_of`,
 /// with their use up to now.
@@ -41,9 +32,9 @@ pub fn report(
 ) -> Result<ReportView, HistoryError> {
     let until = query.until.unwrap_or(now).min(now);
     let since = query.since.min(until);
-    let by = groups(&query.by)?;
+    let by = Grouping::parse(&query.by)?;
     let failed = |source| HistoryError::at(connection.path().unwrap_or_default().as_ref(), source);
-    let mut rows: BTreeMap<ReportRow, Sum> = BTreeMap::new();
+    let mut rows: BTreeMap<RunGroup, Sum> = BTreeMap::new();
     add_ended(connection, (query, viewer), &by, since, until, as_of, &mut rows).map_err(failed)?;
     for run in running.filter(|run| is_included(query, viewer, run)) {
         let allocated = run.allocated_at.unwrap_or(now).max(since);
@@ -56,10 +47,10 @@ pub fn report(
             let within = u128::from(all) * u128::from(part) / u128::from(whole);
             u64::try_from(within).unwrap_or(u64::MAX)
         };
-        let sum = rows.entry(key(&by, &run)).or_default();
+        let sum = rows.entry(by.of_run(&run)).or_default();
         sum.add(1, of(run.gpu_milliseconds), of(run.cpu_milliseconds));
     }
-    let mut rows: Vec<ReportRow> = rows.into_iter().map(|(key, sum)| sum.of(key)).collect();
+    let mut rows: Vec<ReportRow> = rows.into_iter().map(|(group, sum)| sum.row(group)).collect();
     rows.sort_by_key(|row| (Reverse(row.gpu_milliseconds), Reverse(row.cpu_milliseconds)));
     let nodes = nodes(connection, since, until).map_err(failed)?;
     Ok(ReportView { since, until, rows, nodes })
@@ -79,40 +70,22 @@ impl Sum {
         self.cpu_milliseconds = self.cpu_milliseconds.saturating_add(cpu_milliseconds);
     }
 
-    fn of(self, key: ReportRow) -> ReportRow {
+    const fn row(self, group: RunGroup) -> ReportRow {
         let Self { runs, gpu_milliseconds, cpu_milliseconds } = self;
-        ReportRow { runs, gpu_milliseconds, cpu_milliseconds, ..key }
+        ReportRow { group, runs, gpu_milliseconds, cpu_milliseconds }
     }
-}
-
-fn groups(words: &str) -> Result<Vec<&'static str>, HistoryError> {
-    let words = words.split(',').map(str::trim).filter(|word| !word.is_empty());
-    let known = |word: &str| {
-        let found = GROUPS.iter().find(|(name, _)| *name == word).map(|(name, _)| *name);
-        let names: Vec<&str> = GROUPS.iter().map(|(name, _)| *name).collect();
-        found.ok_or_else(|| {
-            let names = names.join(", ");
-            HistoryError::Question(format!("cannot group by `{word}`: use one of {names}"))
-        })
-    };
-    words.map(known).collect()
 }
 
 /// Adds the finished runs.
 fn add_ended(
     connection: &Connection,
     (query, viewer): (&ReportQuery, &Viewer),
-    by: &[&'static str],
+    by: &Grouping,
     since: Time,
     until: Time,
     as_of: Time,
-    rows: &mut BTreeMap<ReportRow, Sum>,
+    rows: &mut BTreeMap<RunGroup, Sum>,
 ) -> rusqlite::Result<()> {
-    let columns: Vec<&str> = GROUPS
-        .iter()
-        .filter(|(name, _)| by.contains(name))
-        .flat_map(|(_, columns)| columns.iter().copied())
-        .collect();
     let (since, until) = (signed(since.0), signed(until.0));
     let mut wanted = Condition::default();
     wanted.and("r.ended_ms > ?", since);
@@ -127,7 +100,7 @@ fn add_ended(
         "(min(r.ended_ms, {until}) - max(r.allocated_ms, {since})) * 1.0 \
          / max(1, r.ended_ms - r.allocated_ms)"
     );
-    let group = if columns.is_empty() { "NULL".to_owned() } else { columns.join(", ") };
+    let group = by.columns();
     let sql = format!(
         "SELECT count(*), CAST(sum(r.gpu_milliseconds * {part}) AS INTEGER), \
          CAST(sum(r.cpu_milliseconds * {part}) AS INTEGER), {group} FROM runs r \
@@ -140,29 +113,11 @@ fn add_ended(
         let number = |column| row.get::<_, Option<i64>>(column).map(|n| n.unwrap_or(0).max(0));
         let (runs, gpu, cpu) = (number(0)?, number(1)?, number(2)?);
         if runs > 0 {
-            let sum = rows.entry(read_key(row, &columns)?).or_default();
+            let sum = rows.entry(by.read(row, 3)?).or_default();
             sum.add(runs.cast_unsigned(), gpu.cast_unsigned(), cpu.cast_unsigned());
         }
     }
     Ok(())
-}
-
-fn read_key(row: &Row<'_>, columns: &[&str]) -> rusqlite::Result<ReportRow> {
-    let mut key = ReportRow::default();
-    for (place, column) in (3..).zip(columns) {
-        match *column {
-            "r.user" => key.user = row.get(place)?,
-            "r.uid" => key.uid = row.get::<_, Option<u32>>(place)?.map(Uid),
-            "r.account" => key.account = row.get(place)?,
-            "r.queue" => key.queue = row.get(place)?,
-            "r.qos" => key.qos = row.get(place)?,
-            "r.state" => key.state = row.get(place)?,
-            "r.gpus" => key.gpus = row.get(place)?,
-            "r.cpus" => key.cpus = row.get(place)?,
-            _ => key.nodes = row.get(place)?,
-        }
-    }
-    Ok(key)
 }
 
 fn is_included(query: &ReportQuery, viewer: &Viewer, run: &HistoryRun) -> bool {
@@ -178,39 +133,6 @@ fn is_included(query: &ReportQuery, viewer: &Viewer, run: &HistoryRun) -> bool {
     seen && one_of(&query.users, &[&owner.name, &uid])
         && one_of(&query.accounts, &[ask.account.as_ref().map_or("", |a| a.as_str())])
         && one_of(&query.queues, &[ask.queue.as_ref().map_or("", |q| q.as_str())])
-}
-
-fn key(by: &[&str], run: &HistoryRun) -> ReportRow {
-    let job = &run.job;
-    let has = |name: &str| by.contains(&name);
-    let text = |name: Option<&str>| Some(name.unwrap_or_default().to_owned());
-    let count = || job.allocation.as_ref().map_or(0, |given| given.shares().len());
-    let mut key = ReportRow::default();
-    if has("user") {
-        (key.user, key.uid) = (Some(job.owner.name.clone()), Some(job.owner.uid));
-    }
-    if has("account") {
-        key.account = text(job.ask.account.as_ref().map(|account| account.as_str()));
-    }
-    if has("queue") {
-        key.queue = text(job.ask.queue.as_ref().map(|queue| queue.as_str()));
-    }
-    if has("qos") {
-        key.qos = text(job.ask.qos.as_ref().map(|qos| qos.as_str()));
-    }
-    if has("state") {
-        key.state = Some(job.state.clone());
-    }
-    if has("gpus") {
-        key.gpus = Some(job.gpus.0);
-    }
-    if has("cpus") {
-        key.cpus = Some(job.cpus.0);
-    }
-    if has("nodes") {
-        key.nodes = Some(u32::try_from(count()).unwrap_or(u32::MAX));
-    }
-    key
 }
 
 /// How the nodes' time in the range was spent.

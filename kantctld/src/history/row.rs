@@ -17,7 +17,7 @@ use std::rc::Rc;
 /// Inserts a run, or replaces it.
 pub(super) const INSERT: &str = "INSERT OR REPLACE INTO runs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, \
     ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, \
-    ?27, ?28, ?29, ?30, ?31, ?32, ?33)";
+    ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34)";
 
 /// The columns for [`Reader::read`], in its order.
 pub(super) const READ: &str = "r.job, r.task, r.run, r.state, r.requeued, r.submitted_ms, \
@@ -115,6 +115,7 @@ pub(super) fn write(insert: &mut Statement<'_>, run: &HistoryRun) -> rusqlite::R
         at(job.started_at),
         at(job.ended_at).unwrap_or(0),
         signed(job.suspended.0),
+        job.ask.time_limit.map(|limit| signed(limit.0)),
         job.exit.map(|exit| exit.code),
         job.exit.and_then(|exit| exit.signal),
         shares.clone().count(),

@@ -79,6 +79,7 @@ CREATE TABLE IF NOT EXISTS runs (
   started_ms INTEGER,
   ended_ms INTEGER NOT NULL,
   suspended_ms INTEGER NOT NULL,
+  time_limit_ms INTEGER,
   exit_code INTEGER,
   exit_signal INTEGER,
   nodes INTEGER NOT NULL,

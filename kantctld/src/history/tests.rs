@@ -12,7 +12,7 @@ use common::job::state::slurm_state;
 use common::job::{Ask, ExitStatus, Outcome, Owner, Phase, StepRecord};
 use common::time::Span;
 use common::unit::{Bytes, Cpus, Gpus};
-use common::wire::api::{HistoryList, HistoryQuery, JobView, ReportQuery, ReportRow};
+use common::wire::api::{HistoryList, HistoryQuery, JobView, ReportQuery, ReportRow, RunGroup};
 use feed::HistoryRecords;
 use query::history::EndedSteps;
 use query::viewer::Viewer;
@@ -218,12 +218,10 @@ async fn a_report_counts_only_the_time_within_its_range() {
     )
     .unwrap();
     let row = |user: &str, uid, runs, hours: u64| ReportRow {
-        user: Some(user.to_owned()),
-        uid: Some(Uid(uid)),
+        group: RunGroup { user: Some(user.to_owned()), uid: Some(Uid(uid)), ..RunGroup::default() },
         runs,
         gpu_milliseconds: 2 * hours * HOUR,
         cpu_milliseconds: 4 * hours * HOUR,
-        ..ReportRow::default()
     };
     assert_eq!(report.rows, [row("ada", 1000, 2, 5), row("bob", 7, 1, 4)]);
     assert_eq!((report.since, report.until), (Time(12 * HOUR), Time(16 * HOUR)));

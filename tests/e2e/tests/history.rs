@@ -27,7 +27,7 @@ fn cluster() -> anyhow::Result<Cluster> {
 fn ended_runs_survive_a_crash_each_once() -> anyhow::Result<()> {
     let mut cluster = cluster()?;
     let kantctl = cluster.kantctl(Person::plain())?;
-    let short = kantctl.submit(&["--gpus=2"], "#!/bin/sh\nexit 3\n")?;
+    let short = kantctl.submit(&["--gpus=2", "--time=10"], "#!/bin/sh\nexit 3\n")?;
     kantctl.finished(&short)?;
     let long = kantctl.submit(&["--mem=16M"], "#!/bin/sh\nexec sleep 1000\n")?;
     let runs = |attempt: u32| {
@@ -54,6 +54,10 @@ fn ended_runs_survive_a_crash_each_once() -> anyhow::Result<()> {
     let Answer { stdout, .. } = kantctl.run(&["report", "--by", "user", "--csv"])?;
     assert!(stdout.starts_with("user,runs,gpu_hours,cpu_hours\n"), "{stdout}");
     assert!(stdout.lines().nth(1).is_some_and(|line| line.contains(",3,0.")), "{stdout}");
+    // Only the first job had a time limit.
+    let estimates = kantctl.ok(&["report", "estimates", "--by", "state", "--csv"])?;
+    let row = estimates.lines().nth(1).unwrap_or_default();
+    assert!(row.starts_with("FAILED,1,0,0.166,0.0"), "{estimates}");
     Ok(())
 }
 

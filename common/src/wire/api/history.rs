@@ -88,12 +88,12 @@ pub struct ReportQuery {
     pub queues: String,
 }
 
-/// The usage of a group of runs within the period. Fields of the grouping are set.
+/// A group of runs. Fields of the grouping are set.
 #[derive(
     Debug, Clone, PartialEq, Eq, Default, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(default)]
-pub struct ReportRow {
+pub struct RunGroup {
     pub user: Option<String>,
     pub uid: Option<Uid>,
     /// Jobs without an account have "".
@@ -108,12 +108,54 @@ pub struct ReportRow {
     pub cpus: Option<u32>,
     /// Nodes of a run.
     pub nodes: Option<u32>,
+}
+
+/// The usage of a group of runs within the period.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ReportRow {
+    #[serde(flatten)]
+    pub group: RunGroup,
     /// Runs with time in the period.
     pub runs: u64,
     /// In the period.
     pub gpu_milliseconds: u64,
     /// In the period.
     pub cpu_milliseconds: u64,
+}
+
+/// The time limits of a group of runs, compared with the times that they ran.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct EstimatesRow {
+    #[serde(flatten)]
+    pub group: RunGroup,
+    /// Runs with a time limit that ended by themselves or by it within the period.
+    pub runs: u64,
+    /// Runs that their time limits ended.
+    pub timeouts: u64,
+    /// The sum of the time limits.
+    pub limit_milliseconds: u64,
+    /// The sum of the times that the runs ran.
+    pub run_milliseconds: u64,
+    /// Half of the runs used at most this part of their time limits, rounded up to a percent.
+    pub used_percent_p50: u32,
+    /// 95 of 100 runs used at most this part of their time limits, rounded up to a percent.
+    pub used_percent_p95: u32,
+    /// GPU time that the time limits claimed beyond the runs' ends.
+    pub gpu_milliseconds_unused: u64,
+    /// CPU time that the time limits claimed beyond the runs' ends.
+    pub cpu_milliseconds_unused: u64,
+}
+
+/// Time limits compared with run times.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct EstimatesView {
+    pub since: Time,
+    pub until: Time,
+    /// The group with the most unused GPU time first, then by unused CPU time.
+    pub rows: Vec<EstimatesRow>,
 }
 
 /// The states of a node over the period.

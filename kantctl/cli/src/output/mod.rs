@@ -4,6 +4,7 @@
 pub mod columns;
 pub mod controllers;
 mod escape;
+pub mod estimates;
 pub mod jobs;
 pub mod metrics;
 pub mod nodes;

@@ -4,28 +4,29 @@ use super::columns::quoted;
 use super::record::Record;
 use super::table::{Cell, Column, Table};
 use super::time::local;
-use common::wire::api::{NodeStretch, NodeUse, ReportRow, ReportView};
+use common::wire::api::{NodeStretch, NodeUse, ReportView, RunGroup};
 use jiff::tz::TimeZone;
 
-/// A grouping of a report's rows: its name, its title, and the value of a row.
-type Key = (&'static str, &'static str, fn(&ReportRow) -> String);
+/// A grouping of a report's rows: its name, its title, and the value of a group.
+pub(super) type Key = (&'static str, &'static str, fn(&RunGroup) -> String);
 
 const KEYS: &[Key] = &[
-    ("user", "USER", |row| row.user.clone().unwrap_or_default()),
-    ("account", "ACCOUNT", |row| row.account.clone().unwrap_or_default()),
-    ("queue", "QUEUE", |row| row.queue.clone().unwrap_or_default()),
-    ("qos", "QOS", |row| row.qos.clone().unwrap_or_default()),
-    ("state", "STATE", |row| row.state.clone().unwrap_or_default()),
-    ("gpus", "GPUS", |row| number(row.gpus)),
-    ("cpus", "CPUS", |row| number(row.cpus)),
-    ("nodes", "NODES", |row| number(row.nodes)),
+    ("user", "USER", |group| group.user.clone().unwrap_or_default()),
+    ("account", "ACCOUNT", |group| group.account.clone().unwrap_or_default()),
+    ("queue", "QUEUE", |group| group.queue.clone().unwrap_or_default()),
+    ("qos", "QOS", |group| group.qos.clone().unwrap_or_default()),
+    ("state", "STATE", |group| group.state.clone().unwrap_or_default()),
+    ("gpus", "GPUS", |group| number(group.gpus)),
+    ("cpus", "CPUS", |group| number(group.cpus)),
+    ("nodes", "NODES", |group| number(group.nodes)),
 ];
 
 fn number(number: Option<u32>) -> String {
     number.map(|number| number.to_string()).unwrap_or_default()
 }
 
-fn keys(by: &str) -> Vec<&'static Key> {
+/// The groupings with these names.
+pub(super) fn keys(by: &str) -> Vec<&'static Key> {
     let words = by.split(',').map(str::trim);
     words.filter_map(|word| KEYS.iter().find(|(name, ..)| *name == word)).collect()
 }
@@ -35,6 +36,11 @@ fn keys(by: &str) -> Vec<&'static Key> {
 pub fn hours(milliseconds: u64) -> String {
     let tenths = milliseconds / 360_000;
     format!("{}.{}", tenths / 10, tenths % 10)
+}
+
+/// Hours with three decimals.
+pub(super) fn exact_hours(milliseconds: u64) -> String {
+    format!("{}.{:03}", milliseconds / 3_600_000, milliseconds % 3_600_000 / 3600)
 }
 
 /// The cluster's capacity and its usage.
@@ -155,7 +161,8 @@ pub fn table(by: &str, report: &ReportView) -> Table {
     columns.extend(numbers.map(|title| Column::new(title).right()));
     let mut table = Table::new(&columns, &[]);
     for row in &report.rows {
-        let mut cells: Vec<Cell> = keys.iter().map(|(.., of)| Cell::from(dash(of(row)))).collect();
+        let mut cells: Vec<Cell> =
+            keys.iter().map(|(.., of)| Cell::from(dash(of(&row.group)))).collect();
         let own = if has_gpus { row.gpu_milliseconds } else { row.cpu_milliseconds };
         cells.extend([
             Cell::from(row.runs),
@@ -168,7 +175,7 @@ pub fn table(by: &str, report: &ReportView) -> Table {
     table
 }
 
-fn dash(text: String) -> String {
+pub(super) fn dash(text: String) -> String {
     if text.is_empty() { "-".to_owned() } else { text }
 }
 
@@ -176,24 +183,30 @@ fn dash(text: String) -> String {
 #[must_use]
 pub fn csv(by: &str, report: &ReportView) -> String {
     let keys = keys(by);
-    let names: Vec<&str> = keys.iter().map(|(name, ..)| *name).collect();
-    let mut text = names.iter().map(|name| format!("{name},")).collect::<String>();
+    let mut text = csv_names(&keys);
     text.push_str("runs,gpu_hours,cpu_hours\n");
     for row in &report.rows {
-        for (.., of) in &keys {
-            text.push_str(&quoted(&of(row)));
-            text.push(',');
-        }
-        let exact = |ms: u64| format!("{}.{:03}", ms / 3_600_000, ms % 3_600_000 / 3600);
-        let (gpu, cpu) = (exact(row.gpu_milliseconds), exact(row.cpu_milliseconds));
+        text.push_str(&csv_values(&keys, &row.group));
+        let (gpu, cpu) = (exact_hours(row.gpu_milliseconds), exact_hours(row.cpu_milliseconds));
         text.push_str(&format!("{},{gpu},{cpu}\n", row.runs));
     }
     text
 }
 
+/// The names of groupings as the begin of a CSV header.
+pub(super) fn csv_names(keys: &[&Key]) -> String {
+    keys.iter().map(|(name, ..)| format!("{name},")).collect()
+}
+
+/// The values of a group as the begin of a CSV line.
+pub(super) fn csv_values(keys: &[&Key], group: &RunGroup) -> String {
+    keys.iter().map(|(.., of)| format!("{},", quoted(&of(group)))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use common::wire::api::ReportRow;
 
     const HOUR: u64 = 3_600_000;
 
@@ -219,11 +232,10 @@ mod tests {
     #[test]
     fn the_table_shows_shares_and_csv_has_three_decimals() {
         let row = |user: &str, hours: u64| ReportRow {
-            user: Some(user.to_owned()),
+            group: RunGroup { user: Some(user.to_owned()), ..RunGroup::default() },
             runs: 2,
             gpu_milliseconds: hours * HOUR + 3600,
             cpu_milliseconds: 5,
-            ..ReportRow::default()
         };
         let report =
             ReportView { rows: vec![row("ada", 3), row("a,b", 1)], ..ReportView::default() };

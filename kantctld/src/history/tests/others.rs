@@ -135,3 +135,56 @@ fn of_two_changes_at_one_time_the_later_counts() {
     let reader = rusqlite::Connection::open(&path).unwrap();
     assert_eq!(node_changes(&reader, Time(0)).unwrap(), [change(1, Standing::Drained)]);
 }
+
+#[tokio::test]
+async fn estimates_compare_time_limits_with_run_times() {
+    let accounting = TestAccounting::new();
+    // Runs of the given minutes with a limit of ten hours, and how each ended.
+    let with_limit = |job: u32, minutes: u64, outcome: Outcome| {
+        let mut run = run(job, 10, 20);
+        run.job.ask.time_limit = Some(Span(10 * HOUR));
+        run.job.suspended = Span(0);
+        let started = run.job.started_at.unwrap();
+        run.job.ended_at = Some(started + Span::from_minutes(minutes));
+        run.job.outcome = Some(outcome);
+        (run.job.state, run.job.state_code) = {
+            let (state, code) = slurm_state(Phase::Done, Some(outcome));
+            (state.to_owned(), code.to_owned())
+        };
+        run
+    };
+    let mut runs: Vec<HistoryRun> =
+        (1..=9).map(|job| with_limit(job, 30 * u64::from(job), Outcome::Completed)).collect();
+    // It ends some seconds after its limit.
+    let mut late = with_limit(10, 600, Outcome::TimedOut);
+    late.job.ended_at = late.job.ended_at.map(|end| end + Span::from_seconds(9));
+    runs.push(late);
+    let mut requeued = with_limit(11, 1, Outcome::Failed);
+    requeued.requeued = true;
+    let mut unlimited = with_limit(12, 1, Outcome::Completed);
+    unlimited.job.ask.time_limit = None;
+    runs.extend([requeued, unlimited, with_limit(13, 1, Outcome::Cancelled)]);
+    accounting.feed_runs(1, runs);
+    assert!(accounting.history().flush().await);
+    let reader = accounting.history().reader().unwrap();
+    let by = |by: &str| ReportQuery { by: by.to_owned(), ..ReportQuery::default() };
+    let view = estimates(&reader, &by("user"), &Viewer::ALL, Time(30 * HOUR)).unwrap();
+    let [row] = view.rows.as_slice() else { panic!("{view:?}") };
+    assert_eq!(row.group.user.as_deref(), Some("ada"));
+    assert_eq!((row.runs, row.timeouts), (10, 1));
+    let run_milliseconds = (1..=9).map(|job| job * HOUR / 2).sum::<u64>() + 10 * HOUR;
+    assert_eq!((row.limit_milliseconds, row.run_milliseconds), (100 * HOUR, run_milliseconds));
+    // The fifth of ten runs took 150 of 600 minutes; the tenth was cut off.
+    assert_eq!((row.used_percent_p50, row.used_percent_p95), (25, 100));
+    let unused = 100 * HOUR - run_milliseconds;
+    assert_eq!(
+        (row.gpu_milliseconds_unused, row.cpu_milliseconds_unused),
+        (2 * unused, 4 * unused)
+    );
+    let later = ReportQuery { since: Time(19 * HOUR), ..by("state") };
+    let view = estimates(&reader, &later, &Viewer::ALL, Time(30 * HOUR)).unwrap();
+    let states: Vec<_> = view.rows.iter().map(|row| row.group.state.as_deref()).collect();
+    assert_eq!(states, [Some("TIMEOUT")]);
+    let wrong = estimates(&reader, &by("colour"), &Viewer::ALL, Time(0)).unwrap_err();
+    assert!(wrong.to_string().contains("`colour`"), "{wrong}");
+}

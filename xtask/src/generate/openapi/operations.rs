@@ -109,6 +109,8 @@ fn cluster(rows: &mut Rows<'_>) {
     rows.get::<MetricsView>("/v1/metrics", "Show Kant's metrics");
     rows.query::<HistoryQuery, HistoryList>("/v1/history", "List finished jobs");
     rows.query::<ReportQuery, ReportView>("/v1/report", "Report the use of the cluster");
+    let estimates = "Compare time limits with run times";
+    rows.query::<ReportQuery, EstimatesView>("/v1/report/estimates", estimates);
     rows.query::<HistoryQuery, Value>("/v1/history/kept", "Copy history; for controllers");
     rows.other("/v1/accounting/jobs", CSV, "Export jobs for simulations")
         .with_query::<ExportQuery>();
