@@ -59,7 +59,7 @@ impl Constraint {
 
     /// Must all nodes share one of several features (`[a|b]`)?
     #[must_use]
-    pub const fn is_same(&self) -> bool {
+    pub const fn needs_common_feature(&self) -> bool {
         self.same
     }
 
@@ -139,15 +139,15 @@ impl Reader<'_> {
 
     /// Features joined by `&`, which binds more strongly.
     fn all(&mut self) -> Option<Asked> {
-        let mut parts = vec![self.one()?];
+        let mut parts = vec![self.parse_term()?];
         while self.skip('&') {
-            parts.push(self.one()?);
+            parts.push(self.parse_term()?);
         }
         Some(if parts.len() == 1 { parts.remove(0) } else { Asked::All(parts) })
     }
 
     /// The recursion is bounded by the length of the text.
-    fn one(&mut self) -> Option<Asked> {
+    fn parse_term(&mut self) -> Option<Asked> {
         if self.skip('(') {
             let inside = self.any()?;
             return self.skip(')').then_some(inside);
@@ -244,7 +244,10 @@ mod tests {
             assert_eq!(constraint.to_string().parse(), Ok(constraint), "{text}");
         }
         let same: Constraint = "[rack1|rack2]".parse().unwrap();
-        assert_eq!((same.is_same(), same.count(), same.features().len()), (true, None, 2));
+        assert_eq!(
+            (same.needs_common_feature(), same.count(), same.features().len()),
+            (true, None, 2)
+        );
         assert_eq!("ib*4".parse::<Constraint>().unwrap().count(), Some(4));
     }
 

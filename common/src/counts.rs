@@ -11,7 +11,7 @@ pub struct CountsError(pub String);
 
 /// 8, 8, 4 as `8(x2),4`.
 #[must_use]
-pub fn fold(counts: &[u32]) -> String {
+pub fn encode_runs(counts: &[u32]) -> String {
     let runs = counts.chunk_by(|a, b| a == b).map(|run| match run {
         [one] => one.to_string(),
         many => format!("{}(x{})", many[0], many.len()),
@@ -23,7 +23,7 @@ pub fn fold(counts: &[u32]) -> String {
 ///
 /// # Errors
 /// [`CountsError`].
-pub fn unfold(text: &str) -> Result<Vec<u32>, CountsError> {
+pub fn decode_runs(text: &str) -> Result<Vec<u32>, CountsError> {
     let wrong = || CountsError(text.to_owned());
     let mut counts = Vec::new();
     for part in text.split(',') {
@@ -54,17 +54,17 @@ mod tests {
         for (counts, folded) in
             [(&[8_u32, 8, 4][..], "8(x2),4"), (&[1], "1"), (&[2, 1, 2, 2], "2,1,2(x2)"), (&[], "")]
         {
-            assert_eq!(fold(counts), folded);
+            assert_eq!(encode_runs(counts), folded);
         }
         for wrong in ["", "8(x2,4", "1(x9999999)", "1(x100000),1", "x"] {
-            assert!(unfold(wrong).is_err(), "{wrong}");
+            assert!(decode_runs(wrong).is_err(), "{wrong}");
         }
     }
 
     proptest! {
         #[test]
         fn what_is_folded_unfolds(counts in vec(0_u32..9, 1..20)) {
-            prop_assert_eq!(unfold(&fold(&counts)), Ok(counts));
+            prop_assert_eq!(decode_runs(&encode_runs(&counts)), Ok(counts));
         }
     }
 }

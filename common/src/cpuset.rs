@@ -37,7 +37,7 @@ impl CpuSet {
 
     /// CPUs `0..count`.
     #[must_use]
-    pub fn first(count: u32) -> Self {
+    pub fn first_n(count: u32) -> Self {
         (0..count).collect()
     }
 
@@ -95,7 +95,7 @@ impl CpuSet {
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         let mut set = self.clone();
-        set.change(other, |a, b| a & b);
+        set.combine_words(other, |a, b| a & b);
         set
     }
 
@@ -112,12 +112,12 @@ impl CpuSet {
         if self.rest.len() < other.rest.len() {
             self.rest.resize(other.rest.len(), 0);
         }
-        self.change(other, |a, b| a | b);
+        self.combine_words(other, |a, b| a | b);
     }
 
     /// Removes the CPUs of another set.
     pub fn remove_all(&mut self, other: &Self) {
-        self.change(other, |a, b| a & !b);
+        self.combine_words(other, |a, b| a & !b);
     }
 
     /// Is every CPU of this set in `other`?
@@ -149,7 +149,7 @@ impl CpuSet {
     }
 
     /// Combines each word with that of another set.
-    fn change(&mut self, other: &Self, combine: impl Fn(u64, u64) -> u64) {
+    fn combine_words(&mut self, other: &Self, combine: impl Fn(u64, u64) -> u64) {
         for (own, other) in self.first.iter_mut().zip(other.first) {
             *own = combine(*own, other);
         }

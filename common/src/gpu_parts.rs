@@ -31,7 +31,7 @@ impl PartSize {
     /// The fraction of a GPU with this memory, rounded up to thousandths. More than
     /// [`GpuMilli::WHOLE`] if the GPU has less memory.
     #[must_use]
-    pub fn of(self, memory: Bytes) -> GpuMilli {
+    pub fn gpu_fraction(self, memory: Bytes) -> GpuMilli {
         match self {
             Self::Milli(milli) => milli,
             Self::Memory(part) => {
@@ -45,7 +45,7 @@ impl PartSize {
     /// The fraction `free` of a GPU with this memory, in the unit of this size, rounded down;
     /// memory in whole mebibytes, so that users can request it.
     #[must_use]
-    pub fn as_much_as(self, free: GpuMilli, memory: Bytes) -> Self {
+    pub fn in_same_unit(self, free: GpuMilli, memory: Bytes) -> Self {
         match self {
             Self::Milli(_) => Self::Milli(free),
             Self::Memory(_) => {
@@ -107,26 +107,26 @@ mod tests {
     #[test]
     fn memory_is_a_smaller_part_of_a_larger_gpu_rounded_up() {
         let part = PartSize::Memory(Bytes(20 * GIB));
-        assert_eq!(part.of(Bytes(80 * GIB)), GpuMilli(250));
-        assert_eq!(part.of(Bytes(40 * GIB)), GpuMilli(500));
-        assert_eq!(part.of(Bytes(80 * GIB - 1)), GpuMilli(251), "rounded up");
-        assert_eq!(part.of(Bytes(16 * GIB)), GpuMilli(1250), "it does not fit");
-        assert_eq!(part.of(Bytes(0)), GpuMilli(u32::MAX), "a GPU that does not say");
-        assert_eq!(PartSize::Milli(GpuMilli(300)).of(Bytes(GIB)), GpuMilli(300));
+        assert_eq!(part.gpu_fraction(Bytes(80 * GIB)), GpuMilli(250));
+        assert_eq!(part.gpu_fraction(Bytes(40 * GIB)), GpuMilli(500));
+        assert_eq!(part.gpu_fraction(Bytes(80 * GIB - 1)), GpuMilli(251), "rounded up");
+        assert_eq!(part.gpu_fraction(Bytes(16 * GIB)), GpuMilli(1250), "it does not fit");
+        assert_eq!(part.gpu_fraction(Bytes(0)), GpuMilli(u32::MAX), "a GPU that does not say");
+        assert_eq!(PartSize::Milli(GpuMilli(300)).gpu_fraction(Bytes(GIB)), GpuMilli(300));
     }
 
     #[test]
     fn the_rest_of_a_gpu_is_shown_as_users_request_it() {
         let (half, some) = (PartSize::Milli(GpuMilli(500)), PartSize::Memory(Bytes(GIB)));
         let gpu = Bytes(81_559 << 20);
-        assert_eq!(half.as_much_as(GpuMilli(250), gpu), PartSize::Milli(GpuMilli(250)));
-        assert_eq!(some.as_much_as(GpuMilli(1000), gpu), PartSize::Memory(gpu));
+        assert_eq!(half.in_same_unit(GpuMilli(250), gpu), PartSize::Milli(GpuMilli(250)));
+        assert_eq!(some.in_same_unit(GpuMilli(1000), gpu), PartSize::Memory(gpu));
         for free in [1, 250, 333, 999, 1000].map(GpuMilli) {
-            let left = some.as_much_as(free, gpu);
-            assert!(left.of(gpu) <= free, "{left} is more than {free} of {gpu}");
+            let left = some.in_same_unit(free, gpu);
+            assert!(left.gpu_fraction(gpu) <= free, "{left} is more than {free} of {gpu}");
         }
-        assert!(some.as_much_as(GpuMilli(0), gpu).is_zero());
-        assert!(half.as_much_as(GpuMilli(0), gpu).is_zero());
+        assert!(some.in_same_unit(GpuMilli(0), gpu).is_zero());
+        assert!(half.in_same_unit(GpuMilli(0), gpu).is_zero());
         assert!(!half.is_zero() && !some.is_zero());
     }
 

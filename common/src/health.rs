@@ -76,7 +76,7 @@ impl Check {
     }
 
     #[must_use]
-    pub fn of_word(word: &str) -> Option<Self> {
+    pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|check| check.word() == word)
     }
 

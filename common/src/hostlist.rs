@@ -107,7 +107,7 @@ type Group<'a> = (&'a str, usize, Vec<(u64, u64)>);
 
 /// Joins names, with ranges for consecutive numbers; the order of names is kept.
 #[must_use]
-pub fn fold<'a>(names: impl IntoIterator<Item = &'a NodeName>) -> String {
+pub fn compress<'a>(names: impl IntoIterator<Item = &'a NodeName>) -> String {
     let mut groups: Vec<Group> = Vec::new();
     for name in names {
         let text = name.as_str();
@@ -181,7 +181,7 @@ mod tests {
             ("n1,m1,n2", "n1,m1,n2"),
             ("n1", "n1"),
         ] {
-            assert_eq!(fold(&expand(text).unwrap()), folded);
+            assert_eq!(compress(&expand(text).unwrap()), folded);
         }
     }
 
@@ -190,7 +190,7 @@ mod tests {
         fn folding_loses_nothing(raw in vec("[a-c]{1,2}[0-9]{0,3}", 1..30)) {
             let name = |n: &String| NodeName::new(n.clone()).unwrap();
             let list: Vec<NodeName> = raw.iter().map(name).collect();
-            prop_assert_eq!(expand(&fold(&list)).unwrap(), list);
+            prop_assert_eq!(expand(&compress(&list)).unwrap(), list);
         }
     }
 }

@@ -247,7 +247,7 @@ impl JobKey {
 
 impl fmt::Display for JobKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.index, self.offset()) {
+        match (self.index, self.component_offset()) {
             (_, Some(offset)) => f.pad(&format!("{}+{offset}", self.job)),
             (None, None) => f.pad(&self.job.to_string()),
             (Some(index), None) => f.pad(&format!("{}_{index}", self.job)),
@@ -258,7 +258,7 @@ impl fmt::Display for JobKey {
 impl TryFrom<String> for JobKey {
     type Error = IdError;
     fn try_from(text: String) -> Result<Self, IdError> {
-        component::written(&text)
+        component::parse_serialized(&text)
     }
 }
 

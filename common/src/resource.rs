@@ -115,13 +115,13 @@ impl Request {
     pub fn gpu_part_on<'a>(&self, gpus: impl IntoIterator<Item = &'a Gpu>) -> Option<GpuMilli> {
         let parts = self.gpu_parts()?;
         let accepted = gpus.into_iter().filter(|gpu| self.accepts(&gpu.kind));
-        Some(parts.each.of(accepted.map(|gpu| gpu.memory).min()?))
+        Some(parts.each.gpu_fraction(accepted.map(|gpu| gpu.memory).min()?))
     }
 
     /// The total of GPUs for these nodes and tasks, in thousandths; at least for one node. Memory
     /// sizes count as slightly less than a whole GPU, since the fraction depends on the GPU.
     #[must_use]
-    pub fn gpus_in_all(&self, nodes: Nodes, tasks: Tasks) -> GpuMilli {
+    pub fn total_gpus_milli(&self, nodes: Nodes, tasks: Tasks) -> GpuMilli {
         let whole = |gpus: Gpus| GpuMilli::WHOLE.times(gpus.0);
         match self.gpus {
             None => GpuMilli::ZERO,
@@ -206,14 +206,14 @@ impl Allocation {
     /// # Errors
     /// [`AllocationError`] otherwise.
     pub fn new(shares: Vec<Share>) -> Result<Self, AllocationError> {
-        Self::of_shared(shares.into())
+        Self::from_shared(shares.into())
     }
 
     /// The same for shares that others have, too.
     ///
     /// # Errors
     /// As [`Self::new`].
-    pub fn of_shared(shares: Arc<[Share]>) -> Result<Self, AllocationError> {
+    pub fn from_shared(shares: Arc<[Share]>) -> Result<Self, AllocationError> {
         if shares.is_empty() {
             return Err(AllocationError::Empty);
         }
@@ -235,7 +235,7 @@ impl Allocation {
 
     /// The shares, for others to keep.
     #[must_use]
-    pub const fn shared(&self) -> &Arc<[Share]> {
+    pub const fn shares_arc(&self) -> &Arc<[Share]> {
         &self.0
     }
 
@@ -281,7 +281,7 @@ mod tests {
         Share {
             node: NodeName::new(node).unwrap(),
             tasks: Tasks(1),
-            cpus: CpuSet::first(1),
+            cpus: CpuSet::first_n(1),
             memory: Bytes(1),
             gpus: vec![],
             gpu_milli: None,

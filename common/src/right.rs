@@ -104,7 +104,7 @@ impl Right {
 
     /// Whether it depends on whose job, service or token it is.
     #[must_use]
-    pub const fn is_of_an_owner(self) -> bool {
+    pub const fn depends_on_owner(self) -> bool {
         self.is_of(Role::Owner) && !self.is_of(Role::User)
     }
 }

@@ -29,7 +29,7 @@ impl Route {
     /// Whether it is a route of kant's own API, which `openapi.json` describes; the others are
     /// Slurm's.
     #[must_use]
-    pub fn is_own(&self) -> bool {
+    pub fn is_kant_api(&self) -> bool {
         self.path.starts_with("/v1/")
     }
 }
@@ -57,7 +57,7 @@ const fn post_job(path: &'static str, action: JobAction) -> Route {
     post(path, JobsManage, action.right())
 }
 
-const fn closed(method: &'static str, path: &'static str, right: Right) -> Route {
+const fn route_without_scope(method: &'static str, path: &'static str, right: Right) -> Route {
     Route { method, path, scope: None, right }
 }
 
@@ -158,38 +158,38 @@ pub const ROUTES: &[Route] = &[
     get("/slurmdb/{version}/associations", ClusterRead, Everyone),
     get("/slurmdb/{version}/clusters", ClusterRead, Everyone),
     get("/slurmdb/{version}/ping", ClusterRead, Everyone),
-    closed("GET", "/v1/tokens", Everyone),
-    closed("POST", "/v1/tokens", Everyone),
-    closed("POST", "/v1/tokens/{id}/revoke", Own),
-    closed("GET", "/v1/history/kept", Host),
-    closed("GET", "/v1/backup", Operate),
-    closed("POST", "/v1/reload", Operate),
-    closed("POST", "/v1/controllers", Host),
-    closed("POST", "/v1/controllers/invite", Operate),
-    closed("POST", "/v1/controllers/{id}/promote", Operate),
-    closed("POST", "/v1/controllers/{id}/remove", Operate),
-    closed("POST", "/v1/controllers/{id}/transfer", Operate),
-    closed("GET", "/v1/audit", Oversee),
-    closed("GET", "/v1/enrolments", Oversee),
-    closed("GET", "/v1/invitations", Oversee),
-    closed("POST", "/v1/invitations/{id}/withdraw", Operate),
-    closed("POST", "/v1/enrolments/invite", Operate),
-    closed("POST", "/v1/enrolments/join", Host),
-    closed("POST", "/v1/enrolments/renew", Host),
-    closed("POST", "/v1/enrolments/{name}/revoke", Operate),
-    closed("GET", "/v1/upgrade", Oversee),
-    closed("GET", "/v1/cluster-key", Oversee),
-    closed("POST", "/v1/cluster-key/rotate", Operate),
-    closed("POST", "/v1/cluster-key/advance", Operate),
-    closed("POST", "/v1/cluster-key/cancel", Operate),
-    closed("GET", "/v1/cluster-key/generation", Host),
-    closed("POST", "/v1/cluster-key/adopt", Operate),
-    closed("POST", "/v1/cluster-key/offer", Host),
+    route_without_scope("GET", "/v1/tokens", Everyone),
+    route_without_scope("POST", "/v1/tokens", Everyone),
+    route_without_scope("POST", "/v1/tokens/{id}/revoke", Own),
+    route_without_scope("GET", "/v1/history/kept", Host),
+    route_without_scope("GET", "/v1/backup", Operate),
+    route_without_scope("POST", "/v1/reload", Operate),
+    route_without_scope("POST", "/v1/controllers", Host),
+    route_without_scope("POST", "/v1/controllers/invite", Operate),
+    route_without_scope("POST", "/v1/controllers/{id}/promote", Operate),
+    route_without_scope("POST", "/v1/controllers/{id}/remove", Operate),
+    route_without_scope("POST", "/v1/controllers/{id}/transfer", Operate),
+    route_without_scope("GET", "/v1/audit", Oversee),
+    route_without_scope("GET", "/v1/enrolments", Oversee),
+    route_without_scope("GET", "/v1/invitations", Oversee),
+    route_without_scope("POST", "/v1/invitations/{id}/withdraw", Operate),
+    route_without_scope("POST", "/v1/enrolments/invite", Operate),
+    route_without_scope("POST", "/v1/enrolments/join", Host),
+    route_without_scope("POST", "/v1/enrolments/renew", Host),
+    route_without_scope("POST", "/v1/enrolments/{name}/revoke", Operate),
+    route_without_scope("GET", "/v1/upgrade", Oversee),
+    route_without_scope("GET", "/v1/cluster-key", Oversee),
+    route_without_scope("POST", "/v1/cluster-key/rotate", Operate),
+    route_without_scope("POST", "/v1/cluster-key/advance", Operate),
+    route_without_scope("POST", "/v1/cluster-key/cancel", Operate),
+    route_without_scope("GET", "/v1/cluster-key/generation", Host),
+    route_without_scope("POST", "/v1/cluster-key/adopt", Operate),
+    route_without_scope("POST", "/v1/cluster-key/offer", Host),
 ];
 
 /// The row of a route.
 #[must_use]
-pub fn route(method: &str, path: &str) -> Option<&'static Route> {
+pub fn find_route(method: &str, path: &str) -> Option<&'static Route> {
     ROUTES.iter().find(|route| route.method == method && route.path == path)
 }
 
@@ -201,7 +201,7 @@ mod tests {
     fn each_route_has_one_row() {
         for row in ROUTES {
             assert!(METHODS.contains(&row.method));
-            assert_eq!(route(row.method, row.path), Some(row), "a second row of {}", row.path);
+            assert_eq!(find_route(row.method, row.path), Some(row), "a second row of {}", row.path);
         }
     }
 

@@ -51,13 +51,13 @@ pub fn is_all_shown(text: &str) -> bool {
 
 /// The text with all other characters escaped, on one line: `\n`, `\u{202e}`.
 #[must_use]
-pub fn shown(text: &str) -> Cow<'_, str> {
+pub fn escape_hidden(text: &str) -> Cow<'_, str> {
     if is_all_shown(text) { Cow::Borrowed(text) } else { Cow::Owned(escaped(text, is_shown)) }
 }
 
 /// The same for a text with several lines.
 #[must_use]
-pub fn shown_lines(text: &str) -> Cow<'_, str> {
+pub fn escape_hidden_lines(text: &str) -> Cow<'_, str> {
     let stays = |c| c == '\n' || is_shown(c);
     if text.chars().all(stays) { Cow::Borrowed(text) } else { Cow::Owned(escaped(text, stays)) }
 }
@@ -76,7 +76,7 @@ fn escaped(text: &str, stays: impl Fn(char) -> bool) -> String {
 /// Equivalent JSON with each such character outside ASCII escaped: `\u202e`. In JSON they occur
 /// only in strings.
 #[must_use]
-pub fn shown_json(json: &str) -> Cow<'_, str> {
+pub fn escape_hidden_json(json: &str) -> Cow<'_, str> {
     let stays = |c: char| c.is_ascii() || is_shown(c);
     if json.chars().all(stays) {
         return Cow::Borrowed(json);
@@ -114,17 +114,17 @@ mod tests {
 
     #[test]
     fn what_is_not_shown_is_escaped_and_nothing_else_changes() {
-        assert_eq!(shown("Zoë's \"job\" \\ 1"), "Zoë's \"job\" \\ 1");
-        assert_eq!(shown("a\u{1b}[31m\nb\u{9b}c"), "a\\u{1b}[31m\\nb\\u{9b}c");
-        assert_eq!(shown("gpj.\u{202e}exe"), "gpj.\\u{202e}exe");
-        assert_eq!(shown_lines("a\nb\tc\u{2066}"), "a\nb\\tc\\u{2066}");
+        assert_eq!(escape_hidden("Zoë's \"job\" \\ 1"), "Zoë's \"job\" \\ 1");
+        assert_eq!(escape_hidden("a\u{1b}[31m\nb\u{9b}c"), "a\\u{1b}[31m\\nb\\u{9b}c");
+        assert_eq!(escape_hidden("gpj.\u{202e}exe"), "gpj.\\u{202e}exe");
+        assert_eq!(escape_hidden_lines("a\nb\tc\u{2066}"), "a\nb\\tc\\u{2066}");
     }
 
     proptest! {
         #[test]
         fn any_text_is_shown_with_such_characters_alone(text in any::<String>()) {
-            prop_assert!(is_all_shown(&shown(&text)));
-            let one_line = shown_lines(&text).replace('\n', "");
+            prop_assert!(is_all_shown(&escape_hidden(&text)));
+            let one_line = escape_hidden_lines(&text).replace('\n', "");
             prop_assert!(is_all_shown(&one_line));
         }
 
@@ -135,7 +135,7 @@ mod tests {
         ) {
             let text = text + &also;
             let json = serde_json::to_string(&text).unwrap();
-            let shown = shown_json(&json);
+            let shown = escape_hidden_json(&json);
             prop_assert!(shown.chars().all(is_shown), "{}", shown);
             prop_assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), text);
         }

@@ -39,7 +39,7 @@ pub struct Position {
 impl Position {
     /// Its switch or domain at a level.
     #[must_use]
-    pub const fn at(&self, level: Level) -> Option<&SwitchName> {
+    pub const fn switch_at_level(&self, level: Level) -> Option<&SwitchName> {
         match level {
             Level::NvlinkDomain => self.nvlink_domain.as_ref(),
             Level::Leaf => self.leaf.as_ref(),

@@ -81,7 +81,7 @@ impl AcceptedJwts {
     ///
     /// # Errors
     /// [`JwtConfigError`].
-    pub fn configured(config: &ControllerConfig) -> Result<Option<Self>, JwtConfigError> {
+    pub fn from_config(config: &ControllerConfig) -> Result<Option<Self>, JwtConfigError> {
         let path = |text: &str| (!text.is_empty()).then(|| PathBuf::from(text));
         let files =
             KeyFiles { secret: path(&config.jwt_secret_file), set: path(&config.jwt_keys_file) };
@@ -118,7 +118,7 @@ impl AcceptedJwts {
     /// # Errors
     /// A refusal that says what is wrong with it.
     pub async fn user(self: Arc<Self>, token: &str, now: Time) -> Result<(u32, u32), Refusal> {
-        let name = self.user_name(token, now)?;
+        let name = self.check_token(token, now)?;
         // The semaphore is never closed.
         let _turn = self.lookups.acquire().await.ok();
         let this = self.clone();
@@ -126,7 +126,7 @@ impl AcceptedJwts {
         found.unwrap_or_else(|_| Err(unauthorized("the controller is stopping")))
     }
 
-    fn user_name(&self, token: &str, now: Time) -> Result<String, Refusal> {
+    fn check_token(&self, token: &str, now: Time) -> Result<String, Refusal> {
         let keys = self.keys.read().clone();
         let claims = jwt::check(&keys, &self.rules, token, now);
         Ok(claims.map_err(|rejection| unauthorized(&rejection.to_string()))?.user)
@@ -143,7 +143,7 @@ impl AcceptedJwts {
             Err(error) => {
                 let message = format!("failed to look up user {name}: {error}");
                 Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "no_user_database", message)
-                    .hint("try again; if it persists, an operator must check this host"))
+                    .with_hint("try again; if it persists, an operator must check this host"))
             }
         }
     }
@@ -185,11 +185,11 @@ impl KeyFiles {
             if mode.is_ok_and(|mode| mode & 0o077 != 0) {
                 return Err(JwtConfigError::OpenSecret(path.display().to_string()));
             }
-            keys = keys.with_secret(&secret).map_err(unusable(key, path))?;
+            keys = keys.with_secret(&secret).map_err(key_error(key, path))?;
         }
         if let Some(path) = &self.set {
             let key = "jwt_keys_file";
-            keys = keys.with_set(&read(key, path)?).map_err(unusable(key, path))?;
+            keys = keys.with_jwk_set(&read(key, path)?).map_err(key_error(key, path))?;
         }
         Ok(keys)
     }
@@ -202,7 +202,7 @@ fn read(key: &'static str, path: &Path) -> Result<Vec<u8>, JwtConfigError> {
     Ok(bytes)
 }
 
-fn unusable(key: &'static str, path: &Path) -> impl FnOnce(KeyError) -> JwtConfigError {
+fn key_error(key: &'static str, path: &Path) -> impl FnOnce(KeyError) -> JwtConfigError {
     let path = path.display().to_string();
     move |source| JwtConfigError::Keys { key, path, source }
 }
@@ -210,7 +210,7 @@ fn unusable(key: &'static str, path: &Path) -> impl FnOnce(KeyError) -> JwtConfi
 fn unauthorized(why: &str) -> Refusal {
     let message = format!("this JSON Web Token is not valid: {why}");
     Refusal::new(StatusCode::UNAUTHORIZED, "token_invalid", message)
-        .hint("get a new one from its issuer, or create a token with `kantctl token create`")
+        .with_hint("get a new one from its issuer, or create a token with `kantctl token create`")
 }
 
 #[cfg(test)]

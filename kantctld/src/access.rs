@@ -46,7 +46,7 @@ impl Access {
     /// # Errors
     /// [`SettingsError::Roles`] for a name that this host does not know,
     /// [`SettingsError::SubmitHosts`].
-    pub fn configured(config: &ControllerConfig) -> Result<Self, SettingsError> {
+    pub fn from_config(config: &ControllerConfig) -> Result<Self, SettingsError> {
         let (access, unknown) = Self::read(config)?;
         match unknown.into_iter().next() {
             Some(error) => Err(error.into()),
@@ -59,7 +59,7 @@ impl Access {
     ///
     /// # Errors
     /// [`SettingsError::SubmitHosts`].
-    pub fn at_start(config: &ControllerConfig) -> Result<Self, SettingsError> {
+    pub fn from_config_at_start(config: &ControllerConfig) -> Result<Self, SettingsError> {
         let (access, unknown) = Self::read(config)?;
         for error in unknown {
             tracing::warn!("configuration: {error}; the entry does not count until a reload");
@@ -93,7 +93,7 @@ impl Access {
             submit_hosts.extend(common::hostlist::expand(list)?);
         }
         let vouched_for = config.nodes_may_vouch_for;
-        let jwts = AcceptedJwts::configured(config)?.map(Arc::new);
+        let jwts = AcceptedJwts::from_config(config)?.map(Arc::new);
         let groups = Arc::new(GroupCache::new(config.allow_unknown_users));
         let access = Self {
             operators,
@@ -113,13 +113,13 @@ impl Access {
 
     /// The groups of a user, if any role depends on groups; `None` if they are not known.
     pub async fn groups(&self, uid: Uid) -> Option<UserGroups> {
-        if !self.has_groups() || self.operators.names(uid) {
+        if !self.depends_on_groups() || self.operators.has_user(uid) {
             return Some(UserGroups::default());
         }
         self.groups.clone().groups(uid).await
     }
 
-    fn has_groups(&self) -> bool {
+    fn depends_on_groups(&self) -> bool {
         let coordinators = self.queues.iter().map(|(_, members)| members);
         let coordinators = coordinators.chain(self.accounts.iter().map(|(_, members)| members));
         let mut all =
@@ -164,8 +164,9 @@ impl Access {
     pub fn owner(&self, uid: u32, gid: u32) -> Result<(Owner, Vec<Gid>), Refusal> {
         let record = UserRecord::look_up(uid, gid).map_err(|error| {
             let message = format!("failed to look up uid {uid} in the user database: {error}");
-            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "no_user_database", message)
-                .hint("try again; if it persists, an operator must check the controller's host")
+            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "no_user_database", message).with_hint(
+                "try again; if it persists, an operator must check the controller's host",
+            )
         })?;
         self.owners.check(uid, gid, &record).map_err(|error| {
             Refusal::new(StatusCode::FORBIDDEN, "owner_refused", error.to_string())
@@ -192,7 +193,7 @@ impl Access {
         }
         let message = format!("tokens cannot be made on node {node}, which only runs jobs");
         let hint = "make the token on a login host or a controller's host";
-        Err(Refusal::new(StatusCode::FORBIDDEN, "voucher_refused", message).hint(hint))
+        Err(Refusal::new(StatusCode::FORBIDDEN, "voucher_refused", message).with_hint(hint))
     }
 }
 
@@ -202,7 +203,7 @@ mod tests {
     use common::config::{AccountTable, QueueTable, RolesTable};
 
     fn access(config: ControllerConfig) -> Access {
-        Access::configured(&config).unwrap()
+        Access::from_config(&config).unwrap()
     }
 
     #[tokio::test]
@@ -245,9 +246,9 @@ mod tests {
         let support = vec!["no-such-user".to_owned(), "4711".to_owned()];
         let roles = RolesTable { support, ..RolesTable::default() };
         let config = ControllerConfig { roles, ..ControllerConfig::default() };
-        let error = Access::configured(&config).unwrap_err().to_string();
+        let error = Access::from_config(&config).unwrap_err().to_string();
         assert!(error.contains("`no-such-user` does not exist"), "{error}");
-        let access = Access::at_start(&config).unwrap();
+        let access = Access::from_config_at_start(&config).unwrap();
         assert!(access.actor(Uid(4711), None).roles.support);
     }
 

@@ -64,7 +64,7 @@ use leader::Relay;
 pub use openapi::show as openapi;
 pub use slurm::{in_slurms_form, is_slurms};
 use std::sync::Arc;
-pub use token_check::{has_roles as token_has_roles, invalid as token_invalid};
+pub use token_check::{has_roles as token_has_roles, invalid_token_refusal};
 
 /// Where a controller joins.
 const CONTROLLERS_PATH: &str = "/v1/controllers";
@@ -91,14 +91,14 @@ pub fn router(core: Arc<Core>) -> Router {
         .fallback(error::no_such_path)
         .layer(from_fn_with_state(core.clone(), body_limit::limit_body))
         .layer(from_fn_with_state(core.clone(), caller_check::check))
-        .layer(from_fn_with_state(auditor, audited::audited))
+        .layer(from_fn_with_state(auditor, audited::audit_change))
         .layer(DefaultBodyLimit::max(body_limit::BODY_BYTES_MAX))
         .with_state(core);
     // Around the router, which must see the path without its slash.
     Router::new()
         .fallback_service(routes)
         .layer(from_fn(slurm::in_slurms_form))
-        .layer(from_fn(slurm::without_slash))
+        .layer(from_fn(slurm::remove_trailing_slash))
 }
 
 /// Routes that the leader answers; another controller forwards them.
@@ -130,10 +130,10 @@ fn leader_routes() -> Router<Arc<Core>> {
         .route("/v1/jobs/{key}/tasks/{task}/signal", post(tasks::signal))
         .route(
             "/v1/jobs/{key}/tasks/{task}/input",
-            post(tasks::feed).layer(DefaultBodyLimit::max(tasks::FEED_BYTES_MAX)),
+            post(tasks::send_input).layer(DefaultBodyLimit::max(tasks::FEED_BYTES_MAX)),
         )
-        .route("/v1/jobs/{key}/steps", get(steps::list).post(steps::wish))
-        .route("/v1/jobs/{key}/attend", post(lease::attend))
+        .route("/v1/jobs/{key}/steps", get(steps::list).post(steps::handle_step_request))
+        .route("/v1/jobs/{key}/attend", post(lease::renew_lease))
         .route("/v1/jobs/{key}/finish", post(lease::finish))
         .route("/v1/nodes", get(nodes::list))
         .route("/v1/nodes/{name}", get(nodes::show))
@@ -158,7 +158,7 @@ fn leader_routes() -> Router<Arc<Core>> {
         .route("/v1/services/{name}/promote", post(services::promote))
         .route("/v1/services/{name}/stop", post(services::stop))
         .route("/v1/services/{name}/explain", get(services::explain))
-        .route("/v1/services/{name}/endpoints", get(services::targets))
+        .route("/v1/services/{name}/endpoints", get(services::list_endpoints))
         .route("/v1/queues", get(nodes::queues))
         .route("/v1/accounts", get(history::accounts))
         .route("/v1/priority", get(priority::list))
@@ -184,14 +184,14 @@ fn stream_routes() -> Router<Arc<Core>> {
 /// Routes that the leader answers on its local socket only; they are not forwarded.
 fn leader_socket_routes() -> Router<Arc<Core>> {
     Router::new()
-        .route("/v1/backup", get(backup::show))
+        .route("/v1/backup", get(backup::send_backup))
         .route("/v1/reload", post(reload::reload))
         .route("/v1/controllers/invite", post(controllers::invite))
         .route("/v1/enrolments/invite", post(enrolments::invite))
         .route("/v1/cluster-key/rotate", post(cluster_key::rotate))
-        .route("/v1/cluster-key/advance", post(cluster_key::advance))
+        .route("/v1/cluster-key/advance", post(cluster_key::advance_without_laggards))
         .route("/v1/cluster-key/cancel", post(cluster_key::cancel))
-        .route("/v1/cluster-key/adopt", post(cluster_key::adopt))
+        .route("/v1/cluster-key/adopt", post(cluster_key::adopt_own_key))
         .route("/v1/controllers/{id}/promote", post(controllers::promote))
         .route("/v1/controllers/{id}/remove", post(controllers::remove))
         .route("/v1/controllers/{id}/transfer", post(controllers::transfer))
@@ -203,12 +203,12 @@ fn local_routes() -> Router<Arc<Core>> {
         .route("/v1/status", get(nodes::status))
         .route("/v1/openapi.json", get(openapi::show))
         .route("/v1/audit", get(audit::list))
-        .route(KEPT_PATH, get(history::kept))
+        .route(KEPT_PATH, get(history::list_own_records))
         .route("/v1/controllers", get(controllers::list).post(controllers::join))
         .route("/v1/enrolments/join", post(enrolments::enrol))
         .route("/v1/enrolments/renew", post(enrolments::renew))
         .route("/v1/cluster-key/generation", get(cluster_key::generation))
-        .route("/v1/cluster-key/offer", post(cluster_key::offer))
+        .route("/v1/cluster-key/offer", post(cluster_key::accept_offered_key))
         .route(PEER_PATH, get(controllers::channel))
         .route(NODE_PATH, get(nodes::channel))
 }

@@ -74,7 +74,7 @@ pub struct AuditLine {
 impl AuditLine {
     /// A line for an action of this controller.
     #[must_use]
-    pub fn own(at: Time, via: &str, verb: &str, result: AuditResult) -> Self {
+    pub fn for_own_action(at: Time, via: &str, verb: &str, result: AuditResult) -> Self {
         Self {
             at,
             uid: Some(nix::unistd::geteuid().as_raw()),
@@ -89,7 +89,7 @@ impl AuditLine {
         }
     }
 
-    fn bound(&mut self) {
+    fn truncate_texts(&mut self) {
         for text in [&mut self.via, &mut self.verb, &mut self.target, &mut self.detail] {
             if text.len() > TEXT_BYTES_MAX {
                 text.truncate(text.floor_char_boundary(TEXT_BYTES_MAX));
@@ -150,7 +150,7 @@ impl Audit {
     /// Queues a line; does not wait for the disk.
     pub fn note(&self, mut line: AuditLine) {
         let Some(shared) = &self.0 else { return };
-        line.bound();
+        line.truncate_texts();
         let mut queue = shared.queue.lock();
         queue.push_elapsed(line.at);
         if queue.refusals.admit(&line) {

@@ -69,7 +69,7 @@ enum WriteError {
 impl BackupPlan {
     /// The configured plan; `None` if the controller writes no backups.
     #[must_use]
-    pub fn configured(config: &ControllerConfig, own: &LocalController) -> Option<Self> {
+    pub fn from_config(config: &ControllerConfig, own: &LocalController) -> Option<Self> {
         let every = Span::from_seconds(config.backup_every_hours.saturating_mul(3600));
         (every > Span(0)).then(|| Self {
             // An absolute path replaces the state directory.
@@ -95,7 +95,7 @@ impl BackupPlan {
     fn write(&self, head: &Head, state: &State, now: Time) -> Result<PathBuf, WriteError> {
         let bytes = backup::to_bytes(head, state)?;
         let path = self.dir.join(format!("{}{}", self.prefix, time_text(state.now())));
-        let part = self.unfinished();
+        let part = self.unfinished_path();
         let written = self.write_whole(&bytes, &part, &path);
         if written.is_err() {
             let _ = fs::remove_file(&part);
@@ -106,7 +106,7 @@ impl BackupPlan {
     }
 
     /// A file that is not complete.
-    fn unfinished(&self) -> PathBuf {
+    fn unfinished_path(&self) -> PathBuf {
         self.dir.join(format!("{}unfinished", self.prefix))
     }
 
@@ -135,7 +135,7 @@ impl BackupPlan {
     /// Checks that backups can be written, so that an operator who reads the log at the start
     /// learns of it.
     fn check_dir(&self) -> Result<(), WriteError> {
-        let part = self.unfinished();
+        let part = self.unfinished_path();
         fs::create_dir_all(&self.dir).map_err(file_error(&self.dir))?;
         File::create(&part).and_then(|_| fs::remove_file(&part)).map_err(file_error(&part))
     }
@@ -207,7 +207,7 @@ pub fn copy_state(core: &Core) -> (Head, State) {
     let (state, now) = (core.state.read().clone(), core.now());
     let head = Head {
         cluster: members.cluster,
-        name: core.cluster(),
+        name: core.cluster_name(),
         last_controller: members.last,
         controllers: members.known.into_values().map(|member| member.address).collect(),
         applied,

@@ -1,7 +1,7 @@
 //! Opening of this controller's log and of its connections to other controllers, according to its
 //! membership file.
 
-use crate::membership::{Membership, MembershipError, Start, advertised};
+use crate::membership::{Membership, MembershipError, Start, advertised_address};
 use crate::peers::{AddressBook, Links, LocalController, Peers};
 use crate::raft::{self, Hooks, LogError, LogThread, ReplicaConfig, StoreError};
 use crate::state_machine::StateMachine;
@@ -78,7 +78,7 @@ pub fn open_log(
     let (log, thread) =
         raft::start(disk, &replica_config, machine, hooks).map_err(|error| explain(path, error))?;
     tracing::info!("controller {id} of cluster {cluster}");
-    let local = LocalController { cluster, id, address: advertised(config).to_owned() };
+    let local = LocalController { cluster, id, address: advertised_address(config).to_owned() };
     let (addresses, unfinished_join) = (AddressBook::default(), Mutex::default());
     let levels = Mutex::default();
     let peers = Peers { local, log, links, addresses, identity, clock, unfinished_join, levels };

@@ -32,7 +32,7 @@ impl SteadyClock {
     #[must_use]
     pub fn now(&self) -> Time {
         let reading = Reading { wall: self.wall(), uptime: uptime() };
-        let expected = self.clock.lock().expected(reading);
+        let expected = self.clock.lock().provisional_time(reading);
         expected.unwrap_or_else(|| self.stamp())
     }
 
@@ -40,9 +40,9 @@ impl SteadyClock {
     #[must_use]
     pub fn stamp(&self) -> Time {
         let mut clock = self.clock.lock();
-        let (wall, did_doubt) = (self.wall(), clock.doubts());
+        let (wall, did_doubt) = (self.wall(), clock.is_wall_clock_doubted());
         let now = clock.now(Reading { wall, uptime: uptime() });
-        match (did_doubt, clock.doubts()) {
+        match (did_doubt, clock.is_wall_clock_doubted()) {
             (false, true) => tracing::warn!(
                 "this host's clock shows {wall}, but by the time elapsed it should be {now}: it is \
                  not used until most controllers' clocks agree with it or, with a single \
@@ -55,17 +55,17 @@ impl SteadyClock {
     }
 
     /// The log contains this time: never return an earlier one.
-    pub fn not_before(&self, time: Time) {
-        self.clock.lock().not_before(time);
+    pub fn advance_to_at_least(&self, time: Time) {
+        self.clock.lock().note_log_stamp(time);
     }
 
     /// Notes another controller's wall clock.
-    pub fn hear(&self, from: ControllerId, wall: Time) {
-        self.clock.lock().hear(from, wall, uptime());
+    pub fn note_peer_wall_clock(&self, from: ControllerId, wall: Time) {
+        self.clock.lock().note_peer_clock(from, wall, uptime());
     }
 
     /// Notes the leader's cluster time; this controller does not lead.
-    pub fn follow(&self, leader: Time) {
+    pub fn note_leader_time(&self, leader: Time) {
         self.clock.lock().follow(leader, uptime());
     }
 }
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn behind_the_log_time_still_passes() {
         let clock = SteadyClock::new(|| Time(1000));
-        clock.not_before(Time(5_000_000));
+        clock.advance_to_at_least(Time(5_000_000));
         let first = clock.stamp();
         assert!(first >= Time(5_000_000));
         let deadline = Instant::now() + Duration::from_secs(10);
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn ahead_of_the_log_the_wall_clock_counts() {
         let clock = SteadyClock::new(wall_clock);
-        clock.not_before(Time(5));
+        clock.advance_to_at_least(Time(5));
         assert!(clock.now() >= wall_clock() - Span(1000));
     }
 

@@ -3,7 +3,7 @@
 
 mod follow;
 
-use crate::cluster_keys::follow::{Followed, follow};
+use crate::cluster_keys::follow::{Followed, keys_at_step};
 use common::sync::{Mutex, RwLock};
 use net::{Authorities, ClusterKey, ClusterKeys, Identity, IdentityError, KeyError};
 use state::key_rotation::KeyStatus;
@@ -86,7 +86,7 @@ impl KeyStore {
         &self.identity
     }
 
-    pub fn held(&self) -> Arc<Held> {
+    pub fn held_keys(&self) -> Arc<Held> {
         self.held.read().clone()
     }
 
@@ -94,9 +94,9 @@ impl KeyStore {
     ///
     /// # Errors
     /// [`KeyStoreError`].
-    pub fn introduce(&self, new: ClusterKey) -> Result<(), KeyStoreError> {
+    pub fn hold_new_key(&self, new: ClusterKey) -> Result<(), KeyStoreError> {
         let _changing = self.changing.lock();
-        let keys = ClusterKeys { other: Some(new), ..self.held().keys.clone() };
+        let keys = ClusterKeys { other: Some(new), ..self.held_keys().keys.clone() };
         self.replace(keys)
     }
 
@@ -104,9 +104,9 @@ impl KeyStore {
     ///
     /// # Errors
     /// [`KeyStoreError`].
-    pub fn withdraw(&self, new: &ClusterKey) -> Result<(), KeyStoreError> {
+    pub fn drop_new_key(&self, new: &ClusterKey) -> Result<(), KeyStoreError> {
         let _changing = self.changing.lock();
-        let held = self.held();
+        let held = self.held_keys();
         match held.keys.other.as_ref() == Some(new) {
             true => self.replace(ClusterKeys { other: None, ..held.keys.clone() }),
             false => Ok(()),
@@ -117,32 +117,40 @@ impl KeyStore {
     ///
     /// # Errors
     /// [`KeyStoreError::NotExpected`]: it is not the one that the log names.
-    pub fn take(&self, new: ClusterKey, status: &KeyStatus) -> Result<Change, KeyStoreError> {
+    pub fn accept_new_key(
+        &self,
+        new: ClusterKey,
+        status: &KeyStatus,
+    ) -> Result<Change, KeyStoreError> {
         let _changing = self.changing.lock();
         let wanted = status.rotation.as_ref().map(|rotation| rotation.new.as_str());
-        if wanted != Some(authority(&new)?.as_str()) {
+        if wanted != Some(authority_fingerprint(&new)?.as_str()) {
             return Err(KeyStoreError::NotExpected);
         }
-        let before = self.held();
+        let before = self.held_keys();
         if before.keys.issuing == new || before.keys.generation >= status.generation {
             return Ok(Change::None);
         }
         let keys = ClusterKeys { other: Some(new), ..before.keys.clone() };
-        self.follow_with(&keys, status)
+        self.follow_step_with(&keys, status)
     }
 
     /// Follows the step that the log is at.
     ///
     /// # Errors
     /// [`KeyStoreError`]; nothing has changed then.
-    pub fn follow(&self, status: &KeyStatus) -> Result<Change, KeyStoreError> {
+    pub fn follow_step(&self, status: &KeyStatus) -> Result<Change, KeyStoreError> {
         let _changing = self.changing.lock();
-        let keys = self.held().keys.clone();
-        self.follow_with(&keys, status)
+        let keys = self.held_keys().keys.clone();
+        self.follow_step_with(&keys, status)
     }
 
-    fn follow_with(&self, keys: &ClusterKeys, status: &KeyStatus) -> Result<Change, KeyStoreError> {
-        match follow(keys, status, authority)? {
+    fn follow_step_with(
+        &self,
+        keys: &ClusterKeys,
+        status: &KeyStatus,
+    ) -> Result<Change, KeyStoreError> {
+        match keys_at_step(keys, status, authority_fingerprint)? {
             Followed::Already => Ok(Change::None),
             Followed::With(followed) => {
                 let is_one_less = keys.other.is_some() && followed.other.is_none();
@@ -168,7 +176,7 @@ impl KeyStore {
 ///
 /// # Errors
 /// [`IdentityError`]: a defect.
-pub fn authority(key: &ClusterKey) -> Result<String, IdentityError> {
+pub fn authority_fingerprint(key: &ClusterKey) -> Result<String, IdentityError> {
     Ok(net::Authority::new(key)?.fingerprint())
 }
 

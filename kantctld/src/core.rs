@@ -102,18 +102,22 @@ impl Core {
     ///
     /// # Errors
     /// [`IdError`] if the text is no id. Whether the job exists is not checked.
-    pub fn key(&self, text: &str) -> Result<JobKey, IdError> {
-        Ok(self.state.read().meant(text.parse()?))
+    pub fn parse_job_key(&self, text: &str) -> Result<JobKey, IdError> {
+        Ok(self.state.read().resolve_key(text.parse()?))
     }
 
     /// The same for a command, which distinguishes a heterogeneous job (`42`) from its first
     /// component (`42+0`).
     ///
     /// # Errors
-    /// As for [`Core::key`].
-    pub fn target(&self, text: &str) -> Result<Target, IdError> {
+    /// As for [`Core::parse_job_key`].
+    pub fn parse_target(&self, text: &str) -> Result<Target, IdError> {
         let named: JobKey = text.parse()?;
-        let key = if named.offset().is_some() { named } else { self.state.read().meant(named) };
+        let key = if named.component_offset().is_some() {
+            named
+        } else {
+            self.state.read().resolve_key(named)
+        };
         Ok(Target { key })
     }
 
@@ -169,7 +173,7 @@ impl Core {
     ///
     /// # Errors
     /// [`CommandError`]; a refusal is an error here, not an event.
-    pub async fn command(&self, command: Command) -> Result<Vec<Event>, CommandError> {
+    pub async fn propose_command(&self, command: Command) -> Result<Vec<Event>, CommandError> {
         let events = self.log.propose(command).await?;
         for event in &events {
             if let Event::CommandRefused(refusal) = event {
@@ -201,8 +205,8 @@ impl Core {
                 true => None,
                 false => Some(self.one_part.lock().await),
             };
-            let outcome = match self.command(part).await {
-                Ok(events) => state::event::changed(&events),
+            let outcome = match self.propose_command(part).await {
+                Ok(events) => state::event::changed_jobs(&events),
                 Err(CommandError::Refused(refusal)) => Err(refusal),
                 Err(error) => return Err(error),
             };
@@ -215,9 +219,9 @@ impl Core {
     ///
     /// # Errors
     /// [`CommandError::NotTaken`] if this controller no longer leads.
-    pub async fn refresh(&self) -> Result<(), CommandError> {
+    pub async fn wait_for_current_state(&self) -> Result<(), CommandError> {
         // With a single controller there is no other that could have acknowledged anything.
-        if self.is_lone() { Ok(()) } else { Ok(self.log.read().await?) }
+        if self.is_only_controller() { Ok(()) } else { Ok(self.log.wait_for_read().await?) }
     }
 
     /// Waits until a majority has confirmed, after this call, that this controller leads. Thousands
@@ -230,14 +234,14 @@ impl Core {
         let mut led_since = self.led_since.lock().await;
         if led_since.is_none_or(|since| since < asked) {
             let begun = Instant::now();
-            self.refresh().await?;
+            self.wait_for_current_state().await?;
             *led_since = Some(begun);
         }
         Ok(())
     }
 
     /// Whether this controller leads, with settings in force.
-    pub fn serves(&self) -> bool {
+    pub fn is_serving(&self) -> bool {
         *self.leading.borrow() && *self.serving.borrow()
     }
 
@@ -253,7 +257,7 @@ impl Core {
     }
 
     /// Whether this controller is the only one, so that its configuration file is the cluster's.
-    pub fn is_lone(&self) -> bool {
+    pub fn is_only_controller(&self) -> bool {
         let standing = self.standing.borrow();
         standing.members.voters == [standing.id.0] && !standing.members.is_joint()
     }
@@ -268,7 +272,7 @@ impl Core {
     }
 
     /// The cluster's name; empty until the first settings are applied.
-    pub fn cluster(&self) -> String {
+    pub fn cluster_name(&self) -> String {
         self.state.read().settings().map(|s| s.cluster.clone()).unwrap_or_default()
     }
 

@@ -8,7 +8,7 @@ mod audience;
 mod recent;
 mod ring;
 
-use audience::{Owners, Subject, Whose};
+use audience::{JobOwnership, Owners, Subject};
 pub use recent::{Begin, Gap};
 pub use ring::{Reading, Taken};
 
@@ -56,7 +56,7 @@ impl EventFeed {
         let Some(last) = applied.last_sequence() else { return };
         // Before the readers are listed: one that is not in the list finds the events here.
         self.recent.lock().push(applied.clone());
-        let wanted = self.ring.wanted();
+        let wanted = self.ring.reader_filters();
         if wanted.is_empty() {
             self.ring.add(Vec::new(), last, Instant::now());
             return;
@@ -70,8 +70,8 @@ impl EventFeed {
     }
 
     /// Where a reader begins. `applied` is the end of the log.
-    pub fn begin(&self, since: Option<Since>, applied: LogIndex) -> Begin {
-        self.recent.lock().begin(since, applied)
+    pub fn begin_position(&self, since: Option<Since>, applied: LogIndex) -> Begin {
+        self.recent.lock().begin_position(since, applied)
     }
 
     /// The next part of a reader that has all events up to `after`. Takes the permit when it is
@@ -91,7 +91,7 @@ impl EventFeed {
                 Next::End => {
                     // Under the lock, so that later events are published to this reader.
                     let after = after.max(recent.last());
-                    return Some(Replay::Done(self.ring.open(
+                    return Some(Replay::Done(self.ring.add_reader(
                         permit.take()?,
                         wanted.clone(),
                         after,
@@ -125,8 +125,8 @@ fn owners(state: &SharedState, events: &[Event]) -> Owners {
     let state = state.read();
     for job in jobs {
         if let Some(record) = state.job(job) {
-            owners.jobs.insert(job, Whose::of(record).into());
-        } else if let Some(uid) = state.asker(job) {
+            owners.jobs.insert(job, JobOwnership::of(record).into());
+        } else if let Some(uid) = state.owner_of_job(job) {
             owners.forgotten.insert(job, uid);
         }
     }
@@ -158,7 +158,7 @@ fn entries(
         let subject = Subject::of(event, job, owners);
         wanted.iter().any(|wanted| wanted.matches(job, &subject)).then(|| {
             let happened = event_line(event, sequence, applied.at, job, subject.user());
-            let general = general(event, &happened, owners);
+            let general = redacted_for_others(event, &happened, owners);
             Entry { sequence, job, subject, line: line(&happened).into(), general }
         })
     })
@@ -168,7 +168,7 @@ fn entries(
 const OTHERS: [&str; 4] = ["preempted", "victim", "preempted_by", "reason"];
 
 /// The event for readers who do not see all jobs, if it differs for them.
-fn general(event: &Event, happened: &Happened, owners: &Owners) -> Option<General> {
+fn redacted_for_others(event: &Event, happened: &Happened, owners: &Owners) -> Option<General> {
     let (text, other) = match event {
         // Root stands for the controller, whose reason may say what a job did.
         Event::NodeDrained { name, by: Uid(0), reason } => {
@@ -239,7 +239,7 @@ impl Wanted {
         let all = self.jobs.is_empty() && self.whole.is_empty();
         (all || about.is_some_and(job))
             && (self.users.is_empty() || user.is_some_and(|user| self.users.contains(user)))
-            && subject.is_for(&self.viewer)
+            && subject.is_visible_to(&self.viewer)
     }
 }
 

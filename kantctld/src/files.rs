@@ -8,7 +8,7 @@ const FILES_MAX: u64 = 1 << 20;
 
 /// Raises the soft limit of open files as far as the system allows: every node and every client is
 /// a connection.
-pub fn allow_all() {
+pub fn raise_open_file_limit() {
     // Without an answer there is no such limit.
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return };
     let wanted = hard.min(FILES_MAX);
@@ -21,6 +21,6 @@ pub fn allow_all() {
 }
 
 /// Makes new files private to this process's user unless a mode says otherwise.
-pub fn keep_private() {
+pub fn set_private_umask() {
     umask(Mode::from_bits_truncate(0o077));
 }

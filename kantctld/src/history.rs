@@ -23,10 +23,10 @@ mod thread;
 mod write;
 
 pub use estimates::estimates;
-pub use feed::{Feed, HistoryRecords, Inbox, feed};
-pub use read::{node_changes, runs};
+pub use feed::{Feed, HistoryRecords, Inbox, feed_channel};
+pub use read::{node_changes, query_runs};
 pub use report::report;
-pub use schema::{FILE, HistoryError, adopt};
+pub use schema::{FILE, HistoryError, adopt_after_restore};
 pub use thread::{HistoryOptions, HistoryThread, start};
 
 use common::time::Time;
@@ -62,16 +62,16 @@ impl History {
     pub fn reader(&self) -> Result<Connection, HistoryError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let opened = Connection::open_with_flags(self.path.as_path(), flags);
-        let connection = opened.map_err(|source| HistoryError::at(&self.path, source))?;
+        let connection = opened.map_err(|source| HistoryError::from_sql(&self.path, source))?;
         schema::prepare_reader(&connection)
-            .map_err(|source| HistoryError::at(&self.path, source))?;
+            .map_err(|source| HistoryError::from_sql(&self.path, source))?;
         Ok(connection)
     }
 
     /// Since when this controller lacks runs that another one may have, because it was away for
     /// longer than the state keeps finished jobs. Changes are published.
     #[must_use]
-    pub fn gap(&self) -> watch::Receiver<Option<Time>> {
+    pub fn watch_gap(&self) -> watch::Receiver<Option<Time>> {
         self.gap.clone()
     }
 

@@ -38,11 +38,11 @@ pub struct HistoryPage {
 
 /// Fills gaps as they appear; runs until dropped.
 pub async fn fill_gaps(history: History, peers: Arc<Peers<StateMachine>>) {
-    let mut gap = history.gap();
+    let mut gap = history.watch_gap();
     let mut asked = BTreeSet::new();
     loop {
         let Ok(since) = gap.wait_for(Option::is_some).await.map(|since| *since) else { return };
-        match fill(&history, &peers, since.unwrap_or_default() - MARGIN, &mut asked).await {
+        match fill_gap(&history, &peers, since.unwrap_or_default() - MARGIN, &mut asked).await {
             Ok(runs) => {
                 tracing::info!("accounting took in {runs} runs that another controller kept");
                 history.close_gap();
@@ -62,7 +62,7 @@ pub async fn fill_gaps(history: History, peers: Arc<Peers<StateMachine>>) {
 
 /// Returns the number of runs received; 0 for a single controller. One controller without a gap is
 /// enough; without such a controller all voters are asked once (`asked` has those that answered).
-async fn fill(
+async fn fill_gap(
     history: &History,
     peers: &Peers<StateMachine>,
     since: Time,
@@ -85,7 +85,7 @@ async fn fill(
             }
             let (addr, identity) = (member.address.clone(), peers.identity.clone());
             let other = Client::new(Endpoint::Tls { addr, identity });
-            match pages(history, &other, since, lacks).await {
+            match fetch_pages(history, &other, since, lacks).await {
                 Ok(Some(runs)) if !lacks => return Ok(runs),
                 Ok(Some(runs)) => {
                     taken += runs;
@@ -105,7 +105,7 @@ async fn fill(
 
 /// Returns the number of runs received; `None` if the other has a gap itself and `lacking` is
 /// false.
-async fn pages(
+async fn fetch_pages(
     history: &History,
     other: &Client,
     since: Time,

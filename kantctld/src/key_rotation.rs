@@ -1,7 +1,7 @@
 //! The replacement of the cluster key on this controller: it follows the steps of the log, and
 //! knows which hosts do not follow the present one yet.
 
-use crate::cluster_keys::{Change, authority};
+use crate::cluster_keys::{Change, authority_fingerprint};
 use crate::core::Core;
 use common::causes::with_causes;
 use common::id::{ControllerId, NodeName};
@@ -20,7 +20,7 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(3);
 const PERIOD: Duration = Duration::from_secs(1);
 
 /// The other controllers.
-pub fn others(core: &Core) -> Vec<(ControllerId, Client)> {
+pub fn other_controllers(core: &Core) -> Vec<(ControllerId, Client)> {
     let standing = core.standing.borrow().clone();
     let others = standing.members.known.iter().filter(|(id, _)| **id != standing.id);
     let client = |address: &str| {
@@ -39,12 +39,12 @@ pub async fn follow_log(core: Arc<Core>) {
     loop {
         let status = core.state.read().key_status().clone();
         let (keys, asked) = (core.keys.clone(), status.clone());
-        let followed = tokio::task::spawn_blocking(move || keys.follow(&asked)).await;
+        let followed = tokio::task::spawn_blocking(move || keys.follow_step(&asked)).await;
         // An error of the task comes only while the process ends.
         let Ok(followed) = followed else { return };
         let failure = match followed {
             Ok(change) => {
-                note(&core, change);
+                note_step_change(&core, change);
                 None
             }
             Err(error) => Some(with_causes(&error)),
@@ -53,7 +53,7 @@ pub async fn follow_log(core: Arc<Core>) {
             tracing::error!("failed to follow the replacement of the cluster key: {failure}");
         }
         if let (None, Some(rotation)) = (&failure, &status.rotation) {
-            spread(&core, &rotation.new, status.generation).await;
+            send_key_to_members(&core, &rotation.new, status.generation).await;
         }
         match failure.is_none() && status.is_settled() {
             true => core.keys.step.notified().await,
@@ -64,19 +64,19 @@ pub async fn follow_log(core: Arc<Core>) {
 }
 
 /// Notes that this controller follows another step.
-pub fn note(core: &Core, change: Change) {
+pub fn note_step_change(core: &Core, change: Change) {
     if change == Change::None {
         return;
     }
-    let held = core.keys.held();
+    let held = core.keys.held_keys();
     let (generation, key) = (held.keys.generation, held.keys.issuing.fingerprint());
     tracing::info!("cluster key: step {generation}, certificates are issued with key {key}");
     if change == Change::OneTrustedLess {
-        let trust = core.keys.identity().trust_since();
+        let trust = core.keys.identity().current_epoch();
         core.revocations.announce_authority();
         tokio::spawn(async move {
             tokio::time::sleep(net::LINGER).await;
-            trust.end_earlier();
+            trust.end_earlier_connections();
         });
     }
     core.sessions.announce_key();
@@ -85,12 +85,13 @@ pub fn note(core: &Core, change: Change) {
 
 /// Sends the new key to the members that do not follow the present step. It is never sent to one
 /// that asks: a thief of the old key can ask too.
-async fn spread(core: &Core, new: &str, generation: u32) {
-    let held = core.keys.held();
+async fn send_key_to_members(core: &Core, new: &str, generation: u32) {
+    let held = core.keys.held_keys();
     let all = [Some(&held.keys.issuing), held.keys.other.as_ref()];
-    let key = all.into_iter().flatten().find(|key| authority(key).is_ok_and(|of| of == new));
+    let key =
+        all.into_iter().flatten().find(|key| authority_fingerprint(key).is_ok_and(|of| of == new));
     let Some(key) = key else { return };
-    for (id, client) in others(core) {
+    for (id, client) in other_controllers(core) {
         let follows = client.get::<KeyGeneration>(GENERATION_PATH).await;
         if follows.is_ok_and(|follows| follows.generation >= generation) {
             continue;
@@ -117,14 +118,14 @@ impl Behind {
 }
 
 /// The hosts that do not follow this step. Asks the other controllers; nodes report by themselves.
-pub async fn behind(core: &Core, generation: u32) -> Behind {
-    let asked = others(core).into_iter().map(|(id, client)| async move {
+pub async fn hosts_behind(core: &Core, generation: u32) -> Behind {
+    let asked = other_controllers(core).into_iter().map(|(id, client)| async move {
         let held = client.get::<KeyGeneration>(GENERATION_PATH).await;
         let is_behind = held.map_or(true, |held| held.generation < generation);
         is_behind.then_some(id)
     });
     let mut controllers: Vec<ControllerId> = join_all(asked).await.into_iter().flatten().collect();
-    if core.keys.held().keys.generation < generation {
+    if core.keys.held_keys().keys.generation < generation {
         controllers.push(core.standing.borrow().id);
     }
     let state = core.state.read();
@@ -133,7 +134,7 @@ pub async fn behind(core: &Core, generation: u32) -> Behind {
         state.enrolments().map(|(name, _)| name).chain(state.nodes().map(|(name, _)| name));
     let is_out = |name: &&NodeName| state.enrolment(name).is_some_and(|one| one.revoked.is_some());
     let nodes: BTreeSet<&NodeName> = joined.filter(|name| !is_out(name)).collect();
-    let nodes = core.sessions.behind_key(nodes, generation);
+    let nodes = core.sessions.nodes_behind_key(nodes, generation);
     Behind { controllers, nodes }
 }
 
@@ -141,10 +142,10 @@ pub async fn behind(core: &Core, generation: u32) -> Behind {
 pub async fn view(core: &Core) -> ClusterKeyView {
     // Of one step: the next one may begin while the controllers are asked.
     let status = core.state.read().key_status().clone();
-    let behind = behind(core, status.generation).await;
+    let behind = hosts_behind(core, status.generation).await;
     ClusterKeyView {
         generation: status.generation,
-        authority: core.keys.held().authorities.fingerprint(),
+        authority: core.keys.held_keys().authorities.fingerprint(),
         rotation: status.rotation.map(|rotation| RotationView {
             step: rotation.step,
             new: rotation.new,

@@ -37,7 +37,7 @@ impl MailQueue {
     /// Starts to send if a mail program is configured, within a runtime. Messages still queued
     /// when the process ends are lost.
     #[must_use]
-    pub fn open(mailer: Option<Mailer>) -> Self {
+    pub fn start(mailer: Option<Mailer>) -> Self {
         let Some(mailer) = mailer else { return Self::default() };
         tracing::info!("mail to users is sent with {}", mailer.program.display());
         let (queue, notifications) = mpsc::channel(WAITING_MAX);
@@ -92,7 +92,7 @@ impl Mailer {
     ///
     /// # Errors
     /// The configured user name, if it is needed and is no valid user.
-    pub fn configured(config: &ControllerConfig) -> Result<Option<Self>, String> {
+    pub fn from_config(config: &ControllerConfig) -> Result<Option<Self>, String> {
         if config.mailer.is_empty() {
             return Ok(None);
         }

@@ -136,36 +136,36 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
             return print(&setup::run_setup(arguments.config.as_deref(), &given.into())?);
         }
         Some(Verb::Found) => {
-            let config = checked(arguments.config.as_deref())?;
+            let config = read_checked_config(arguments.config.as_deref())?;
             let message = membership::run_found(&config)?;
             // Made now, as the owner of the state directory.
             kantctld::run::make_cluster_key(&config)?;
             return print(&message);
         }
         Some(Verb::FoundKey) => {
-            let config = checked(arguments.config.as_deref())?;
+            let config = read_checked_config(arguments.config.as_deref())?;
             return print(&membership::run_found_key(&config)?);
         }
         Some(Verb::Join(joining)) => {
-            let config = checked(arguments.config.as_deref())?;
+            let config = read_checked_config(arguments.config.as_deref())?;
             return print(&membership::run_join(&config, &joining.into())?);
         }
         Some(Verb::Rebuild(joining)) => {
-            let config = checked(arguments.config.as_deref())?;
+            let config = read_checked_config(arguments.config.as_deref())?;
             return print(&membership::run_rebuild(&config, &joining.into())?);
         }
         Some(Verb::Restore { file, force }) => {
-            let config = checked(arguments.config.as_deref())?;
+            let config = read_checked_config(arguments.config.as_deref())?;
             let message = membership::run_restore(&config, &file, force)?;
             // Lost with everything else, perhaps.
             kantctld::run::make_cluster_key(&config)?;
             return print(&message);
         }
     }
-    files::keep_private();
+    files::set_private_umask();
     let file = ConfigFile::read(arguments.config.as_deref())?;
     start_log(&file.config)?;
-    files::allow_all();
+    files::raise_open_file_limit();
     memory::return_large_blocks();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     // Half of the cores: with more threads, idle ones would spin looking for work.
@@ -175,7 +175,7 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         .thread_name("nodes")
         .enable_all()
         .build()?;
-    runtime.spawn(memory::return_the_rest());
+    runtime.spawn(memory::trim_every_minute());
     let threads = NodeThreads(nodes.handle().clone());
     let ended = runtime.block_on(kantctld::run::run(file, threads));
     // Sessions still open end with the process.
@@ -185,8 +185,8 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
 }
 
 /// Reads and checks the configuration, for a command that creates files.
-fn checked(file: Option<&Path>) -> anyhow::Result<ControllerConfig> {
-    files::keep_private();
+fn read_checked_config(file: Option<&Path>) -> anyhow::Result<ControllerConfig> {
+    files::set_private_umask();
     let file = ConfigFile::read(file)?;
     file.check_trusted()?;
     settings::check(&file.config)?;
@@ -204,7 +204,7 @@ fn check_config(file: Option<&Path>) -> anyhow::Result<()> {
     let file = ConfigFile::read(file)?;
     settings::check(&file.config)?;
     let settings = settings::settings(&file)?;
-    Access::configured(&file.config)?;
+    Access::from_config(&file.config)?;
     // Only a warning: the file may be a draft that is installed later.
     let loose = file.check_trusted().err().map(|error| error.to_string());
     for warning in settings::warnings(&settings).into_iter().chain(loose) {

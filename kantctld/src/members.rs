@@ -47,7 +47,7 @@ impl Members {
     }
 
     /// Whether a user is a member by uid.
-    pub fn names(&self, uid: Uid) -> bool {
+    pub fn has_user(&self, uid: Uid) -> bool {
         self.users.contains(&uid)
     }
 
@@ -57,7 +57,7 @@ impl Members {
 
     /// Whether a user with these groups is a member.
     pub fn has(&self, uid: Uid, groups: &BTreeSet<Gid>) -> bool {
-        self.names(uid) || !self.groups.is_disjoint(groups)
+        self.has_user(uid) || !self.groups.is_disjoint(groups)
     }
 }
 

@@ -18,7 +18,7 @@ pub use found::found;
 pub use join::{JoinOptions, join};
 pub use owner::act_as_owner;
 pub use rebuild::rebuild;
-pub use start::{Start, at_start};
+pub use start::{Start, examine_state_dir};
 
 use common::causes::with_causes;
 use common::config::ControllerConfig;
@@ -108,7 +108,7 @@ pub enum MembershipError {
     #[error(transparent)]
     Identity(#[from] IdentityError),
     /// No controller accepted the request.
-    #[error("failed to join the cluster: {}", answers(.0))]
+    #[error("failed to join the cluster: {}", errors_text(.0))]
     Ask(
         /// The errors by address.
         Vec<(String, ClientError)>,
@@ -152,7 +152,7 @@ impl MembershipError {
 }
 
 /// The errors on one line.
-fn answers(errors: &[(String, ClientError)]) -> String {
+fn errors_text(errors: &[(String, ClientError)]) -> String {
     let one = |(addr, error): &(String, ClientError)| {
         let why = match error {
             ClientError::Refused { error: ApiError { message, hint: Some(hint), .. }, .. } => {
@@ -168,7 +168,7 @@ fn answers(errors: &[(String, ClientError)]) -> String {
 
 /// The address for other controllers; may be empty.
 #[must_use]
-pub fn advertised(config: &ControllerConfig) -> &str {
+pub fn advertised_address(config: &ControllerConfig) -> &str {
     match config.advertise.as_str() {
         "" => &config.listen,
         address => address,
@@ -176,7 +176,7 @@ pub fn advertised(config: &ControllerConfig) -> &str {
 }
 
 #[must_use]
-pub fn name(config: &ControllerConfig) -> String {
+pub fn controller_name(config: &ControllerConfig) -> String {
     match config.name.as_str() {
         "" => nix::unistd::gethostname()
             .map(|name| name.to_string_lossy().into_owned())

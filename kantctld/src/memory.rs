@@ -24,7 +24,7 @@ pub fn return_large_blocks() {
 }
 
 /// Returns the free memory of small blocks every minute.
-pub async fn return_the_rest() {
+pub async fn trim_every_minute() {
     loop {
         tokio::time::sleep(EVERY).await;
         // It takes the allocator's locks one by one. An error means that the process ends.

@@ -23,7 +23,7 @@ const WINDOW_HOURS: u64 = 24;
 /// The metrics at `now`, for a snapshot of this state. Takes time linear in the number of jobs.
 #[must_use]
 pub fn metrics(state: &State, snapshot: &Snapshot, now: Time) -> MetricsView {
-    let cluster = measure::cluster(snapshot);
+    let cluster = measure::measure_cluster(snapshot);
     let from = window_from(state, now);
     let mut jobs = Jobs::new(state);
     state.jobs().for_each(|record| jobs.add(record, from));
@@ -39,19 +39,28 @@ pub fn metrics(state: &State, snapshot: &Snapshot, now: Time) -> MetricsView {
         gpus: cluster.gpus,
         gpus_used_milli: cluster.used,
         kinds: kinds.collect(),
-        gar: cluster.gar().unwrap_or(0.0),
-        sor: measure::sor(gpu_time_held(state, from, now), there_was).unwrap_or(0.0),
+        gar: cluster.gpu_allocation_rate().unwrap_or(0.0),
+        sor: measure::scheduling_occupancy_rate(gpu_time_held(state, from, now), there_was)
+            .unwrap_or(0.0),
         sor_from: from,
-        gfr: cluster.gfr().unwrap_or(0.0),
-        gfr_of_used: cluster.gfr_of_used().unwrap_or(0.0),
-        fr_8: cluster.fr_8(),
-        fgd: measure::fgd(snapshot, &shapes),
+        gfr: cluster.gpu_fragmentation_rate().unwrap_or(0.0),
+        gfr_of_used: cluster.fragmentation_rate_of_used().unwrap_or(0.0),
+        fr_8: cluster.fragmentation_ratio_of_8(),
+        fgd: measure::fgd_fragmentation(snapshot, &shapes),
         nodes: cluster.nodes,
         nodes_free: cluster.nodes_free,
         leaf_groups: cluster.leaf_groups,
         leaf_groups_free: cluster.leaf_groups_free,
-        waits: KANT_SIZES.iter().zip(&jobs.of_size).map(|(size, of)| of.waits(size.name)).collect(),
-        spans: KANT_SIZES.iter().zip(&jobs.of_size).map(|(size, of)| of.spans(size.name)).collect(),
+        waits: KANT_SIZES
+            .iter()
+            .zip(&jobs.of_size)
+            .map(|(size, of)| of.wait_bucket(size.name))
+            .collect(),
+        spans: KANT_SIZES
+            .iter()
+            .zip(&jobs.of_size)
+            .map(|(size, of)| of.span_bucket(size.name))
+            .collect(),
     }
 }
 
@@ -87,7 +96,7 @@ struct OfSize {
 }
 
 impl OfSize {
-    fn waits(&self, name: &str) -> WaitBucket {
+    fn wait_bucket(&self, name: &str) -> WaitBucket {
         let waits = JobWaits::of(self.waits.clone());
         WaitBucket {
             gpus: name.to_owned(),
@@ -100,7 +109,7 @@ impl OfSize {
         }
     }
 
-    fn spans(&self, name: &str) -> SpanBucket {
+    fn span_bucket(&self, name: &str) -> SpanBucket {
         SpanBucket {
             gpus: name.to_owned(),
             jobs: self.dev_node.count(),
@@ -159,8 +168,8 @@ impl<'a> Jobs<'a> {
             shares => shares.iter().map(Share::gpus_milli).sum(),
         };
         let ready = record.spec.ask.begin_at.unwrap_or_default().max(record.submitted_at);
-        let dev_node = self.dev_node(shares, gpus);
-        let dev_group = dev_node.and_then(|_| self.dev_group(shares, gpus));
+        let dev_node = self.node_deviation(shares, gpus);
+        let dev_group = dev_node.and_then(|_| self.group_deviation(shares, gpus));
         let of_size = self.of_size(gpus);
         of_size.waits.push(started.since(ready));
         dev_group.into_iter().for_each(|deviation| of_size.dev_group.add(deviation));
@@ -170,16 +179,16 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    fn dev_node(&self, shares: &[Share], gpus: GpuMilli) -> Option<f64> {
+    fn node_deviation(&self, shares: &[Share], gpus: GpuMilli) -> Option<f64> {
         let of_node = |share: &Share| Some(self.state.node(&share.node)?.inventory.gpu_count());
         let largest = shares.iter().filter_map(of_node).max()?;
-        measure::dev_node(Nodes(saturating_count(shares.len())), gpus, largest)
+        measure::node_deviation(Nodes(saturating_count(shares.len())), gpus, largest)
     }
 
-    fn dev_group(&self, shares: &[Share], gpus: GpuMilli) -> Option<f64> {
+    fn group_deviation(&self, shares: &[Share], gpus: GpuMilli) -> Option<f64> {
         let leafs = shares.iter().map(|share| leaf_switch(self.state, &share.node));
         let leafs = leafs.collect::<Option<BTreeSet<&SwitchName>>>()?;
-        measure::dev_group(saturating_count(leafs.len()), gpus, &self.leaf_sizes)
+        measure::leaf_group_deviation(saturating_count(leafs.len()), gpus, &self.leaf_sizes)
     }
 
     fn of_size(&mut self, gpus: GpuMilli) -> &mut OfSize {
@@ -193,7 +202,7 @@ fn leaf_switch<'a>(state: &'a State, node: &NodeName) -> Option<&'a SwitchName> 
 
 /// The GPUs that a job asks for in total; on one node if it leaves the number of nodes open.
 fn asked_gpus(request: &Request) -> GpuMilli {
-    request.gpus_in_all(request.nodes.unwrap_or(Nodes(1)), request.tasks)
+    request.total_gpus_milli(request.nodes.unwrap_or(Nodes(1)), request.tasks)
 }
 
 /// When it first got nodes, as far as its timeline goes back.

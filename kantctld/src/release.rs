@@ -11,8 +11,8 @@ pub const RELEASE: &str = if IS_NEXT { "999.0.0" } else { env!("CARGO_PKG_VERSIO
 
 /// The versions of the protocol between controllers.
 pub const WITH_PEERS: Protocols =
-    if IS_NEXT { Protocols::up_to(PEER_PROTOCOL + 1) } else { PEER_PROTOCOLS };
+    if IS_NEXT { Protocols::with_previous(PEER_PROTOCOL + 1) } else { PEER_PROTOCOLS };
 
 /// The versions of the protocol between controllers and nodes.
 pub const WITH_NODES: Protocols =
-    if IS_NEXT { Protocols::up_to(NODE_PROTOCOL + 1) } else { NODE_PROTOCOLS };
+    if IS_NEXT { Protocols::with_previous(NODE_PROTOCOL + 1) } else { NODE_PROTOCOLS };

@@ -87,7 +87,7 @@ impl Reloader {
 
     /// Reads the configuration on a controller that does not lead: its access rules change, and the
     /// settings in the log stay. Logs the outcome and returns whether it succeeded.
-    pub async fn reread(&self) -> bool {
+    pub async fn reload_access_rules(&self) -> bool {
         let answer = self.reload_as(false).await;
         match &answer {
             Ok(answer) => {
@@ -124,7 +124,7 @@ impl Reloader {
             );
             return Ok(());
         }
-        self.core.command(Command::Configure(own.clone())).await?;
+        self.core.propose_command(Command::Configure(own.clone())).await?;
         tracing::info!("new settings from the configuration file are in force");
         Ok(())
     }
@@ -146,7 +146,7 @@ impl Reloader {
             return Err(ReloadError::Gone(file.name()));
         }
         if puts_in_force {
-            self.core.command(Command::Configure(settings.clone())).await?;
+            self.core.propose_command(Command::Configure(settings.clone())).await?;
         }
         self.core.set_access(access);
         self.core.wake.notify_one();
@@ -200,7 +200,7 @@ fn read(named: Option<PathBuf>) -> Result<Read, ReloadError> {
     let file = ConfigFile::read(named.as_deref())?;
     file.check_trusted()?;
     settings::check(&file.config)?;
-    let (settings, access) = (settings(&file)?, Access::configured(&file.config)?);
+    let (settings, access) = (settings(&file)?, Access::from_config(&file.config)?);
     Ok((file, settings, access))
 }
 

@@ -23,14 +23,14 @@ pub struct RoundCounts {
 
 impl RoundStats {
     /// Counts a round that took this long to decide.
-    pub fn decided(&self, took: Duration) {
+    pub fn note_decided(&self, took: Duration) {
         self.rounds.fetch_add(1, Ordering::Relaxed);
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         self.micros.fetch_add(micros, Ordering::Relaxed);
     }
 
     /// Counts what a round decided.
-    pub fn enacts(&self, starts: usize, preempts: usize) {
+    pub fn note_enacted(&self, starts: usize, preempts: usize) {
         self.starts.fetch_add(starts as u64, Ordering::Relaxed);
         self.preempts.fetch_add(preempts as u64, Ordering::Relaxed);
     }

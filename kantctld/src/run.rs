@@ -91,10 +91,10 @@ pub async fn run(file: ConfigFile, nodes: NodeThreads) -> Result<(), RunError> {
     let hangup = signal(SignalKind::hangup())?;
     let config = &file.config;
     let settings = settings::settings(&file)?;
-    let access = Access::at_start(config)?;
+    let access = Access::from_config_at_start(config)?;
     file.check_trusted()?;
     // Before the key, which is generated only where a new cluster is founded.
-    let start = membership::at_start(config, ClusterId(fastrand::u64(1..)))?;
+    let start = membership::examine_state_dir(config, ClusterId(fastrand::u64(1..)))?;
     let is_new = start.membership.log == LogStage::ToFound;
     if is_new {
         make_cluster_key(config)?;
@@ -106,7 +106,8 @@ pub async fn run(file: ConfigFile, nodes: NodeThreads) -> Result<(), RunError> {
     let (applied, applied_seen) = watch::channel(LogIndex(0));
     let (leading, leading_seen) = watch::channel(false);
     let clock = Arc::new(SteadyClock::new(wall_clock));
-    let ((history, inbox), mail) = (history::feed(), MailQueue::open(settings::mailer(config)?));
+    let ((history, inbox), mail) =
+        (history::feed_channel(), MailQueue::start(settings::mailer(config)?));
     let outlets = Outlets { news: news_in, applied, leading, history, mail: mail.clone() };
     let (machine, state) = StateMachine::new(clock.clone(), outlets);
     let membership_file = start.file.clone();
@@ -157,7 +158,7 @@ pub async fn run(file: ConfigFile, nodes: NodeThreads) -> Result<(), RunError> {
 
 /// Writes an audit line for an action that is not a request.
 fn audit_note(core: &Core, via: &str, verb: &str, result: AuditResult) {
-    core.audit.note(AuditLine::own(core.now(), via, verb, result));
+    core.audit.note(AuditLine::for_own_action(core.now(), via, verb, result));
 }
 
 fn history_options<'a>(
@@ -184,7 +185,7 @@ fn cluster_keys(config: &ControllerConfig) -> Result<KeyStore, RunError> {
         return Err(RunError::NoKey { path: path.display().to_string() });
     }
     let keys = KeyStore::open(path)?;
-    tracing::info!("cluster key {}", keys.held().keys.issuing.fingerprint());
+    tracing::info!("cluster key {}", keys.held_keys().keys.issuing.fingerprint());
     Ok(keys)
 }
 
@@ -237,7 +238,7 @@ async fn serve(
         tokio::spawn(reload::follow_jwt_keys(core.clone())),
         tokio::spawn(history_catch_up::fill_gaps(core.history.clone(), peers.clone())),
     ];
-    let plan = BackupPlan::configured(config, &core.peers.local);
+    let plan = BackupPlan::from_config(config, &core.peers.local);
     let backups = plan.map(|plan| tokio::spawn(backups::run(core.clone(), plan)));
     let pace = leader::Pace {
         round_period: Duration::from_secs(config.round_period_seconds.max(1)),
@@ -265,7 +266,7 @@ async fn serve(
 /// Notifies systemd when this controller is ready: a single controller once it serves, one of
 /// several at once, because the others may be waiting for its vote.
 async fn notify_ready(core: Arc<Core>) {
-    while core.is_lone() {
+    while core.is_only_controller() {
         match tokio::time::timeout(LEAD_NOTICE, core.wait_to_serve()).await {
             Ok(()) => break,
             Err(_) => tracing::warn!("still reading the log"),
@@ -279,9 +280,9 @@ async fn notify_ready(core: Arc<Core>) {
 async fn reload_on_hangup(core: Arc<Core>, reloader: Arc<Reloader>, mut hangup: Signal) {
     while hangup.recv().await.is_some() {
         // The outcome is logged.
-        let is_reloaded = match core.serves() {
+        let is_reloaded = match core.is_serving() {
             true => reloader.reload().await.is_ok(),
-            false => reloader.reread().await,
+            false => reloader.reload_access_rules().await,
         };
         let result = if is_reloaded { AuditResult::Done } else { AuditResult::Refused };
         audit_note(&core, "signal", "reload", result);

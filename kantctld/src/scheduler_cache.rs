@@ -15,7 +15,7 @@ use engine::Snapshot;
 use lead::Rounds;
 use query::view::Waits;
 use state::Command;
-use state::snapshot::{Keeper, News};
+use state::snapshot::{SnapshotChanges, SnapshotKeeper};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ struct Seen {
 /// Nodes and policy without jobs.
 #[derive(Clone, Default)]
 struct Outline {
-    keeper: Arc<Keeper>,
+    keeper: Arc<SnapshotKeeper>,
     /// `None` before the first term.
     settings: Option<SettingsVersion>,
 }
@@ -58,9 +58,9 @@ struct Outline {
 impl SchedulerCache {
     /// Starts a term: drops everything seen before. Blocks while a round runs, so it is not for a
     /// thread that serves sockets.
-    pub fn restart(&self, state: &SharedState, now: Time) -> Term {
+    pub fn begin_term(&self, state: &SharedState, now: Time) -> Term {
         let _rounds = self.rounds_lock.lock();
-        let (outline, settings) = state.take_events(|state, _| Keeper::outline(state));
+        let (outline, settings) = state.take_events(|state, _| SnapshotKeeper::without_jobs(state));
         self.replace_outline(outline, settings, now);
         let mut seen = self.seen.write();
         seen.rounds.restart();
@@ -78,7 +78,7 @@ impl SchedulerCache {
             return None;
         }
         let mut seen = self.catch_up(state, now);
-        if !seen.rounds.prepare(now) {
+        if !seen.rounds.begin_if_due(now) {
             return None;
         }
         drop(seen);
@@ -94,7 +94,7 @@ impl SchedulerCache {
 
     /// Applies pending events, so that the next round has fewer to apply. Does nothing after the
     /// term.
-    pub fn update(&self, term: Term, state: &SharedState, now: Time) {
+    pub fn apply_pending_events(&self, term: Term, state: &SharedState, now: Time) {
         let _rounds = self.rounds_lock.lock();
         if self.seen.read().term == term {
             drop(self.catch_up(state, now));
@@ -129,7 +129,7 @@ impl SchedulerCache {
     ) -> T {
         let _rounds = self.rounds_lock.lock();
         let mut seen = self.catch_up(state, now);
-        look(seen.rounds.settled_snapshot(now))
+        look(seen.rounds.prepared_snapshot(now))
     }
 
     /// Wait reasons of the last round. Formatted at most once for each round, on request.
@@ -137,7 +137,7 @@ impl SchedulerCache {
         let seen = self.seen.read();
         let mut waits = self.waits.lock();
         if waits.0 != seen.rounds.number() {
-            *waits = (seen.rounds.number(), Arc::new(seen.rounds.waits()));
+            *waits = (seen.rounds.number(), Arc::new(seen.rounds.wait_reasons()));
         }
         waits.1.clone()
     }
@@ -146,10 +146,10 @@ impl SchedulerCache {
     fn catch_up(&self, state: &SharedState, now: Time) -> RwLockWriteGuard<'_, Seen> {
         if !state.knows_all_events() || !self.seen.read().rounds.is_begun() {
             let (copy, settings) = state.take_events(|state, _| state.clone());
-            self.replace_outline(Keeper::outline(&copy), settings, now);
+            self.replace_outline(SnapshotKeeper::without_jobs(&copy), settings, now);
             let mut begun = Rounds::default();
             begun.catch_up(&copy, None, now);
-            begun.settled_snapshot(now);
+            begun.prepared_snapshot(now);
             let before = self.seen.write().rounds.adopt(begun);
             drop(before);
         }
@@ -157,7 +157,7 @@ impl SchedulerCache {
         // entries are applied while it stores what it read. The state is locked second, as always.
         let seen = self.seen.read();
         let ((changes, outline), settings) = state.take_events(|state, events| {
-            let outline = events.is_none().then(|| Keeper::outline(state));
+            let outline = events.is_none().then(|| SnapshotKeeper::without_jobs(state));
             (seen.rounds.read_changes(state, events, now), outline)
         });
         drop(seen);
@@ -179,20 +179,20 @@ impl SchedulerCache {
     }
 
     /// The caller must hold `rounds_lock`.
-    fn replace_outline(&self, mut keeper: Keeper, settings: SettingsVersion, now: Time) {
-        keeper.snapshot_mut().settle(now);
+    fn replace_outline(&self, mut keeper: SnapshotKeeper, settings: SettingsVersion, now: Time) {
+        keeper.snapshot_mut().prepare_for_round(now);
         *self.outline.write() = Outline { keeper: Arc::new(keeper), settings: Some(settings) };
     }
 
     /// The caller must hold `rounds_lock`.
-    fn update_outline(&self, news: Option<News>, settings: SettingsVersion, now: Time) {
+    fn update_outline(&self, news: Option<SnapshotChanges>, settings: SettingsVersion, now: Time) {
         let mut outline = self.outline.write();
         outline.settings = Some(settings);
         if let Some(news) = news {
             // It is copied if a request reads it.
             let keeper = Arc::make_mut(&mut outline.keeper);
-            keeper.keep(news);
-            keeper.snapshot_mut().settle(now);
+            keeper.apply_changes(news);
+            keeper.snapshot_mut().prepare_for_round(now);
         }
     }
 }
@@ -213,7 +213,7 @@ mod tests {
             news: mpsc::unbounded_channel().0,
             applied: watch::channel(LogIndex(0)).0,
             leading: watch::channel(true).0,
-            history: crate::history::feed().0,
+            history: crate::history::feed_channel().0,
             mail: crate::mail::MailQueue::default(),
         };
         let clock = Arc::new(SteadyClock::new(wall_clock));
@@ -236,7 +236,7 @@ mod tests {
         let (mut machine, state) = empty();
         let cache = SchedulerCache::default();
         assert!(cache.peek(&state, |_| ()).is_none(), "no settings yet");
-        let term = cache.restart(&state, Time(1));
+        let term = cache.begin_term(&state, Time(1));
         let _ = cache.round(term, &state, Time(1));
         {
             // As while the changes of many jobs are applied.
@@ -254,7 +254,7 @@ mod tests {
     fn a_peek_waits_for_no_rebuild_after_more_events_than_are_kept() {
         let (mut machine, state) = empty();
         let cache = SchedulerCache::default();
-        let term = cache.restart(&state, Time(1));
+        let term = cache.begin_term(&state, Time(1));
         let _ = cache.round(term, &state, Time(1));
         let many = vec![Event::JobForgotten { job: JobId(1) }; PENDING_EVENTS_MAX + 1];
         state.add_events(&[many]);
@@ -275,7 +275,7 @@ mod tests {
         let entry = machine.pack(vec![command]);
         machine.apply(LogIndex(1), &entry).unwrap();
         let cache = SchedulerCache::default();
-        let term = cache.restart(&state, at);
+        let term = cache.begin_term(&state, at);
         let nodes = |snapshot: &Snapshot| snapshot.nodes().len();
         {
             // As while the first rebuild runs.
@@ -295,7 +295,7 @@ mod tests {
     fn changes_before_and_after_a_full_rebuild_are_applied() {
         let (mut machine, state) = empty();
         let cache = SchedulerCache::default();
-        let term = cache.restart(&state, Time(1));
+        let term = cache.begin_term(&state, Time(1));
         let _ = cache.round(term, &state, Time(1));
         let register = |machine: &mut StateMachine, index, name| {
             let entry = machine.pack(vec![node_registers(name)]);
@@ -316,8 +316,8 @@ mod tests {
     fn a_round_of_an_ended_term_decides_nothing() {
         let (_machine, state) = empty();
         let cache = SchedulerCache::default();
-        let over = cache.restart(&state, Time(1));
-        let term = cache.restart(&state, Time(1));
+        let over = cache.begin_term(&state, Time(1));
+        let term = cache.begin_term(&state, Time(1));
         let before = cache.seen.read().rounds.number();
         assert!(cache.round(over, &state, Time(1)).is_none());
         assert_eq!(cache.seen.read().rounds.number(), before, "it held no round");

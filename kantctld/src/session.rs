@@ -75,7 +75,7 @@ pub async fn serve(
     // Subscribed before `serves` is checked: the end of the term ends the session from here on.
     let mut leading = core.leading.clone();
     leading.mark_unchanged();
-    if !core.serves() {
+    if !core.is_serving() {
         return redirect(&core, &down).await;
     }
     let name = hello.name.clone();
@@ -134,12 +134,12 @@ async fn leadership_lost(leading: &mut watch::Receiver<bool>) -> End {
 }
 
 async fn register(core: &Core, hello: &Hello) -> Result<(), End> {
-    match core.command(session::register(hello)).await {
+    match core.propose_command(session::register_command(hello)).await {
         Ok(_) => Ok(()),
         Err(CommandError::NotTaken(ProposeError::NotLeader | ProposeError::Unknown)) => {
             Err(End::NotLeader)
         }
-        Err(CommandError::Refused(refusal)) => Err(End::Because(refusal.with_hint())),
+        Err(CommandError::Refused(refusal)) => Err(End::Because(refusal.text_with_hint())),
         Err(CommandError::NotTaken(error)) => Err(End::ForNow(error.to_string())),
     }
 }
@@ -191,12 +191,12 @@ impl Session {
                 end = &mut reporter => return end,
                 message = up.recv() => match message {
                     Some(Ok(FromNode::Report(steps))) => {
-                        if reports.try_send(Box::new(self.known.report(steps))).is_err() {
+                        if reports.try_send(Box::new(self.known.report_command(steps))).is_err() {
                             return because("too many reports wait for the log");
                         }
                     }
                     Some(Ok(FromNode::Health(findings))) => {
-                        let command = self.known.health(&self.core.state.read(), findings);
+                        let command = self.known.health_command(&self.core.state.read(), findings);
                         if command.is_some_and(|one| reports.try_send(Box::new(one)).is_err()) {
                             return because("too many reports wait for the log");
                         }
@@ -205,12 +205,12 @@ impl Session {
                         confirmations.answer(&self.core, &self.down, number);
                     }
                     Some(Ok(FromNode::Hello(_))) => return because("it sent a second hello"),
-                    Some(Ok(message)) => self.note(message),
+                    Some(Ok(message)) => self.handle_message(message),
                     Some(Err(error)) => return error.into(),
                     None => return because("the connection ended"),
                 },
                 wakeup = wakeups.recv() => {
-                    if let Err(end) = self.woken(wakeup).await {
+                    if let Err(end) = self.handle_wakeup(wakeup).await {
                         return end;
                     }
                 }
@@ -253,7 +253,7 @@ impl Session {
         if was_last {
             tracing::info!("node {node} disconnected: {reason}");
             // On shutdown the next start notes it.
-            let _ = self.core.command(self.known.silence_command()).await;
+            let _ = self.core.propose_command(self.known.silence_command()).await;
         }
         self.down.close(&reason).await;
     }
@@ -270,7 +270,7 @@ async fn propose_reports(
         if !core.sessions.is_current(&node, id) {
             return End::Because("it connected again".to_owned());
         }
-        match core.command(*reported).await {
+        match core.propose_command(*reported).await {
             Ok(_) => {}
             Err(CommandError::NotTaken(ProposeError::NotLeader | ProposeError::Unknown)) => {
                 return End::NotLeader;

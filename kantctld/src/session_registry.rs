@@ -98,7 +98,7 @@ impl SessionRegistry {
     }
 
     /// Those of these nodes that have no certificate of this step yet, or no session.
-    pub fn behind_key<'a>(
+    pub fn nodes_behind_key<'a>(
         &self,
         nodes: impl IntoIterator<Item = &'a NodeName>,
         generation: u32,
@@ -117,37 +117,39 @@ impl SessionRegistry {
     }
 
     /// Reads a part of an output file from a node; `None` if the node has no session or loses it.
-    pub async fn read(&self, node: &NodeName, question: ReadOutput) -> Option<OutputChunk> {
+    pub async fn read_output(&self, node: &NodeName, question: ReadOutput) -> Option<OutputChunk> {
         self.ask(node, |answer| Question::Read(question, answer)).await
     }
 
-    /// Starts a program in a job. `None` as for [`Self::read`]; the program may have started.
+    /// Starts a program in a job. `None` as for [`Self::read_output`]; the program may have
+    /// started.
     pub async fn start_task(&self, node: &NodeName, question: StartTask) -> Option<TaskNews> {
         self.ask(node, |answer| Question::Start(Box::new(question), answer)).await
     }
 
-    /// Asks for the status of such a program; `None` as for [`Self::read`].
+    /// Asks for the status of such a program; `None` as for [`Self::read_output`].
     pub async fn watch_task(&self, node: &NodeName, question: WatchTask) -> Option<TaskNews> {
         self.ask(node, |answer| Question::Watch(question, answer)).await
     }
 
-    /// Sends a signal to such a program; `None` as for [`Self::read`].
+    /// Sends a signal to such a program; `None` as for [`Self::read_output`].
     pub async fn signal_task(&self, node: &NodeName, question: SignalTask) -> Option<TaskNews> {
         self.ask(node, |answer| Question::Signal(question, answer)).await
     }
 
-    /// Signals a job's processes. `None` as for [`Self::read`]; the signal may have been sent.
+    /// Signals a job's processes. `None` as for [`Self::read_output`]; the signal may have been
+    /// sent.
     pub async fn signal_job(&self, node: &NodeName, question: SignalJob) -> Option<SignalNews> {
         self.ask(node, |answer| Question::Job(question, answer)).await
     }
 
-    /// Appends to such a program's standard input. `None` as for [`Self::read`]; the input may have
-    /// arrived.
+    /// Appends to such a program's standard input. `None` as for [`Self::read_output`]; the input
+    /// may have arrived.
     pub async fn feed_task(&self, node: &NodeName, question: FeedTask) -> Option<TaskNews> {
         self.ask(node, |answer| Question::Feed(question, answer)).await
     }
 
-    /// Asks a node about a job's steps; `None` as for [`Self::read`].
+    /// Asks a node about a job's steps; `None` as for [`Self::read_output`].
     pub async fn ask_steps(&self, node: &NodeName, question: AskSteps) -> Option<StepNews> {
         self.ask(node, |answer| Question::Steps(question, answer)).await
     }

@@ -150,10 +150,10 @@ pub fn check(config: &ControllerConfig) -> Result<(), SettingsError> {
 
 /// Checks that the jobs of a node without a leader have ended when the node is lost.
 fn check_fence(config: &ControllerConfig) -> Result<(), SettingsError> {
-    let fence_max = fence::at_most(config);
+    let fence_max = fence::fence_max_seconds(config);
     match config.fence_after_seconds.0 {
         Some(fence) if fence > fence_max => {
-            let lost_min = fence::lost_after_at_least(fence, config);
+            let lost_min = fence::lost_after_min_seconds(fence, config);
             Err(SettingsError::Fence { fence, fence_max, lost_min })
         }
         _ => Ok(()),
@@ -183,7 +183,7 @@ pub fn mailer(config: &ControllerConfig) -> Result<Option<Mailer>, SettingsError
     if !domain.is_empty() && !is_one {
         return Err(SettingsError::MailDomain(domain.clone()));
     }
-    Mailer::configured(config).map_err(SettingsError::MailerUser)
+    Mailer::from_config(config).map_err(SettingsError::MailerUser)
 }
 
 fn has_port(address: &str) -> bool {

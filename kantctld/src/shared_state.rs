@@ -1,7 +1,7 @@
 //! The replicated state for readers, with the events that the scheduler has not read yet.
 
 use common::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use state::snapshot::Keeper;
+use state::snapshot::SnapshotKeeper;
 use state::{Event, State};
 use std::sync::Arc;
 
@@ -100,7 +100,9 @@ fn call_listener<T>(
     listener: impl FnOnce(&State, Option<&[Event]>) -> T,
 ) -> T {
     // With unknown events it reads all of the state.
-    if events.is_some_and(|events| Keeper::reads(&state, events) <= READ_LOCKED_MAX) {
+    if events
+        .is_some_and(|events| SnapshotKeeper::estimate_reads(&state, events) <= READ_LOCKED_MAX)
+    {
         return listener(&state, events);
     }
     let copy = state.clone();

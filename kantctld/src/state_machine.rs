@@ -132,7 +132,7 @@ impl Machine for StateMachine {
 
     fn pack(&mut self, commands: Vec<Command>) -> Vec<u8> {
         let state = self.state.read();
-        self.clock.not_before(state.now());
+        self.clock.advance_to_at_least(state.now());
         let at = self.clock.stamp();
         let batch: Vec<_> = commands.into_iter().map(|command| Stamped { at, command }).collect();
         entry::pack(&state, &batch)
@@ -148,13 +148,13 @@ impl Machine for StateMachine {
         let answers: Vec<Vec<Event>> = {
             let mut state = self.state.write();
             if let Some(forget) = batch.iter().find(|one| one.command == Command::ForgetDone) {
-                forgotten = state.old(forget.at).0;
+                forgotten = state.jobs_to_forget(forget.at).0;
             }
             let answers = batch.iter().map(|stamped| {
                 let events = state::apply(&mut state, stamped);
                 history.add(&state, &events);
                 if sends_mail {
-                    notifications.extend(self.notifier.after(&state, &events));
+                    notifications.extend(self.notifier.messages_for_events(&state, &events));
                 }
                 events
             });
@@ -172,7 +172,7 @@ impl Machine for StateMachine {
             let _ = self.outlets.news.send(StateNews::Applied(applied));
         }
         self.outlets.mail.enqueue(notifications);
-        self.outlets.history.applied(index, history);
+        self.outlets.history.send_applied(index, history);
         self.outlets.applied.send_replace(index);
         Ok(answers)
     }
@@ -198,12 +198,12 @@ impl Machine for StateMachine {
         let at = state.now();
         drop(state);
         let _ = self.outlets.news.send(StateNews::Restored(index, at));
-        self.outlets.history.restored(index);
+        self.outlets.history.note_restored(index);
         self.outlets.applied.send_replace(index);
         Ok(())
     }
 
-    fn lead(&mut self, leading: bool) {
+    fn set_leading(&mut self, leading: bool) {
         self.outlets.leading.send_replace(leading);
     }
 }

@@ -24,7 +24,7 @@ impl TokenUses {
         uses.insert(id, now);
     }
 
-    pub fn last(&self, id: &TokenId) -> Option<Time> {
+    pub fn last_use(&self, id: &TokenId) -> Option<Time> {
         self.0.lock().get(id).copied()
     }
 }
@@ -44,9 +44,12 @@ mod tests {
             uses.note(id(number), Time(number as u64), |_| true);
         }
         uses.note(id(7), Time(9000), |_| false);
-        assert_eq!((uses.last(&id(7)), uses.last(&id(0))), (Some(Time(9000)), Some(Time(0))));
+        assert_eq!(
+            (uses.last_use(&id(7)), uses.last_use(&id(0))),
+            (Some(Time(9000)), Some(Time(0)))
+        );
         uses.note(id(TIDY_AT), Time(9001), |kept| *kept == id(7));
-        assert_eq!((uses.last(&id(7)), uses.last(&id(0))), (Some(Time(9000)), None));
+        assert_eq!((uses.last_use(&id(7)), uses.last_use(&id(0))), (Some(Time(9000)), None));
         assert_eq!(uses.0.lock().len(), 2);
     }
 }

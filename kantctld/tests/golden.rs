@@ -68,7 +68,7 @@ fn packed() -> Vec<u8> {
         news: mpsc::unbounded_channel().0,
         applied: watch::channel(LogIndex(0)).0,
         leading: watch::channel(true).0,
-        history: kantctld::history::feed().0,
+        history: kantctld::history::feed_channel().0,
         mail: kantctld::mail::MailQueue::default(),
     };
     let clock = Arc::new(SteadyClock::new(still_clock));

@@ -31,7 +31,8 @@ fn run(dir: &std::path::Path, snapshot_every: u64) -> Running {
         options: Options { segment_bytes: 1 << 16, salt: 7, memory_bytes: 200 },
     };
     let disk = RealDisk::open(dir).unwrap();
-    let (log, thread) = start(disk, &replica_config, words.clone(), Hooks::alone()).unwrap();
+    let (log, thread) =
+        start(disk, &replica_config, words.clone(), Hooks::for_single_controller()).unwrap();
     let deadline = Instant::now() + Duration::from_secs(10);
     while !*words.leading.lock().unwrap() {
         assert!(Instant::now() < deadline, "a single voter must become leader");

@@ -59,7 +59,7 @@ async fn run_by(
         options: Options { segment_bytes: 1 << 16, salt: 7, memory_bytes: 200 },
     };
     let (words, links) = (Words::default(), Arc::new(Links::default()));
-    let hooks = Hooks { transport: links.transport(), ..Hooks::alone() };
+    let hooks = Hooks { transport: links.transport(), ..Hooks::for_single_controller() };
     let disk = RealDisk::open(dir.path()).unwrap();
     let (log, thread) = start(disk, &replica_config, words.clone(), hooks).unwrap();
     let local = LocalController { cluster: CLUSTER, id: ControllerId(id), address };
@@ -129,19 +129,19 @@ async fn a_new_controller_is_caught_up_by_a_snapshot_and_votes() {
     let second = run(&key, 2, |_| Bootstrap::Join).await;
     let address = second.peers.local.address.clone();
     let member = Member { name: "b".to_owned(), address, becomes_voter: true };
-    let given = first.peers.log.change(vec![Change::Add(member)]).await.unwrap();
+    let given = first.peers.log.change_members(vec![Change::Add(member)]).await.unwrap();
     assert_eq!(given, Some(ControllerId(2)));
     until(&first, |status| status.members.votes(ControllerId(2))).await;
     assert!(second.words.restored_at.lock().unwrap().is_some(), "not from a snapshot");
 
     first.peers.log.propose("next".to_owned()).await.unwrap();
-    first.peers.log.read().await.unwrap();
+    first.peers.log.wait_for_read().await.unwrap();
     until(&second, |status| status.applied == status.committed && status.leader.is_some()).await;
     let applied = first.peers.log.status().borrow().committed;
     until(&second, |status| status.applied >= applied).await;
     assert_eq!(*second.words.words.lock().unwrap(), [large, "next".to_owned()]);
 
-    assert!(first.peers.log.transfer(Some(ControllerId(2))).await);
+    assert!(first.peers.log.transfer_leadership(Some(ControllerId(2))).await);
     until(&second, |status| status.leads).await;
     assert_eq!(second.peers.log.propose("last".to_owned()).await, Ok(3));
     second.stop();
@@ -174,7 +174,7 @@ async fn a_leap_is_believed_once_another_controller_shows_it_and_the_rest_follow
     for (name, joins) in [("b", &second), ("c", &third)] {
         let address = joins.peers.local.address.clone();
         let member = Member { name: name.to_owned(), address, becomes_voter: true };
-        let id = first.peers.log.change(vec![Change::Add(member)]).await.unwrap().unwrap();
+        let id = first.peers.log.change_members(vec![Change::Add(member)]).await.unwrap().unwrap();
         until(&first, |status| status.members.votes(id)).await;
     }
     let is_near = |time: Time| time < wall_clock() + Span(HOUR.0 / 2);
@@ -198,7 +198,7 @@ async fn a_controller_that_announces_another_address_is_moved_there() {
         becomes_voter: false,
     };
     let before = "127.0.0.1:1";
-    first.peers.log.change(vec![Change::Add(member(before))]).await.unwrap();
+    first.peers.log.change_members(vec![Change::Add(member(before))]).await.unwrap();
     let known = |status: &Status| {
         status.members.known.get(&ControllerId(2)).map(|member| member.address.clone())
     };

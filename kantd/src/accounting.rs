@@ -44,7 +44,7 @@ impl GpuAccounting {
         for (id, dir) in running {
             let known = self.steps.entry(id);
             let (sampled_step, tally) =
-                known.or_insert_with(|| (SampledStep::of(&dir), GpuTally::read(&dir)));
+                known.or_insert_with(|| (SampledStep::from_dir(&dir), GpuTally::read(&dir)));
             if sampled_step.gpus.is_empty() {
                 continue;
             }
@@ -95,7 +95,7 @@ struct SampledStep {
 }
 
 impl SampledStep {
-    fn of(dir: &StepDir) -> Self {
+    fn from_dir(dir: &StepDir) -> Self {
         let Ok(spec) = dir.read_spec() else { return Self::default() };
         let group = |spec: &StepSpec| {
             let (id, owner) = (spec.launch.id.to_string(), spec.launch.owner.uid);
@@ -111,7 +111,7 @@ impl SampledStep {
 
     fn overuse(&self, gpu: &GpuGrant, reading: GpuReading) -> Option<GpuOveruse> {
         let (_, share) = self.shared.as_ref()?;
-        GpuOveruse::of(gpu.index, gpu.memory, *share, reading.memory_used?)
+        GpuOveruse::from_usage(gpu.index, gpu.memory, *share, reading.memory_used?)
     }
 
     fn read(&self, uuid: &str, meter: &dyn GpuMeter) -> Option<GpuReading> {

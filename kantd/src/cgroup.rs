@@ -204,7 +204,7 @@ pub(crate) fn open_by_name(
 ///
 /// # Errors
 /// When the mounted hierarchies cannot be read, or the kernel refuses.
-pub(crate) fn hide_unused(parent: &CgroupParent) -> io::Result<()> {
+pub(crate) fn unmount_unused_hierarchy(parent: &CgroupParent) -> io::Result<()> {
     let unified = mounts::read().map_err(io::Error::other)?.v2;
     let unused = unified.filter(|_| parent.kind == Kind::V1);
     Ok(unused.map_or(Ok(()), |unified| umount2(&unified, MntFlags::MNT_DETACH))?)

@@ -103,7 +103,10 @@ pub enum SettingsError {
     Memory(#[source] BytesError),
     #[error("failed to use `disk_free_min`: {0}")]
     DiskFree(#[source] BytesError),
-    #[error("failed to use `{key}`: `{word}` is not a check; the checks are {}", health::checks())]
+    #[error(
+        "failed to use `{key}`: `{word}` is not a check; the checks are {}",
+        health::check_names()
+    )]
     Check { key: &'static str, word: String },
     #[error("failed to use `controllers`: name at least one, like [\"head:7600\"]")]
     NoController,
@@ -175,7 +178,7 @@ pub fn check(config: NodeConfig) -> Result<Settings, SettingsError> {
         socket: unless_empty(config.socket).map(|p| require_absolute("socket", p)).transpose()?,
         only_cpus: cpus.transpose().map_err(SettingsError::Cpus)?,
         memory_kept_back: config.memory_kept_back.parse().map_err(SettingsError::Memory)?,
-        features: features::check(config.features).map_err(SettingsError::Feature)?,
+        features: features::parse_features(config.features).map_err(SettingsError::Feature)?,
         cgroup: config.cgroup,
         cgroup_root: config.cgroup_root,
         private_dirs: private_dirs::check(config.private_dirs)?,

@@ -84,18 +84,18 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     let identity = Identity::node(&credentials)?;
     let NodeProbe { inventory, cgroup, containers, private_dirs, mut gpu_numbers, symptoms } =
         probe(&settings).await?;
-    gpu_numbers.keep()?;
+    gpu_numbers.save()?;
     let rules = step_rules(&settings, private_dirs, containers);
     let (steps, changes) = Steps::open(steps_settings(&settings, &cgroup, rules)).await?;
     let listener = settings.socket.as_deref().map(listen).transpose()?;
     log_start(&settings, &credentials, &inventory, &steps);
 
     let (RouterChannels { load, routes }, serve_router) =
-        routes::connect(&settings.spool, settings.router.as_ref().map(|router| router.bind));
+        routes::channels(&settings.spool, settings.router.as_ref().map(|router| router.bind));
     let (published_replicas, replicas) = watch::channel(BTreeMap::new());
     let (published_loads, replica_loads) = watch::channel(BTreeMap::new());
     let endpoint = |addr: &String| Endpoint::Tls { addr: addr.clone(), identity: identity.clone() };
-    let (gpus, probe_now) = (inventory.gpus.clone(), steps.hook_failed());
+    let (gpus, probe_now) = (inventory.gpus.clone(), steps.hook_failure_notify());
     let (watch, health) = health::watch(Watched {
         settings: settings.health.clone(),
         gpus: gpus.clone(),
@@ -130,7 +130,7 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     let library = settings.nvml_library.clone();
     let measuring = Measuring::new(Box::new(move || meter::open(library.as_deref())));
     let prober = Prober::new(steps.clone(), published_replicas, published_loads, measuring);
-    let accounting = account(settings, steps.clone(), gpus.clone());
+    let accounting = run_accounting(settings, steps.clone(), gpus.clone());
     let mut running = parts.start(StepExecutor { steps, gpus }, prober, held, changes, listener);
     running.spawn(accounting);
     running.spawn(renewal.run());
@@ -148,7 +148,7 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     Ok(())
 }
 
-async fn account(settings: Settings, steps: Steps, gpus: Vec<Gpu>) {
+async fn run_accounting(settings: Settings, steps: Steps, gpus: Vec<Gpu>) {
     let (library, period) = (settings.nvml_library, settings.accounting_period);
     let files = gpu_jobs::run(steps.clone(), settings.gpu_jobs_dir, gpus);
     tokio::join!(accounting::run(steps, library, period, settings.hold_gpu_memory), files);
@@ -200,8 +200,8 @@ impl Executor for StepExecutor {
     fn launch(&self, order: LaunchOrder) {
         self.steps.launch(order, &self.gpus);
     }
-    fn go(&self, id: AttemptId) {
-        self.steps.go(id);
+    fn start_ready_step(&self, id: AttemptId) {
+        self.steps.start_ready_step(id);
     }
     fn suspend(&self, id: AttemptId) {
         self.steps.suspend(id);

@@ -88,7 +88,7 @@ pub fn node_names(prefix: &str, count: u32) -> Result<Vec<NodeName>, EmulateErro
 /// # Errors
 /// [`EmulateError`].
 pub async fn run(emulation: Emulation) -> Result<(), EmulateError> {
-    allow_files(emulation.names.len())?;
+    raise_open_file_limit(emulation.names.len())?;
     let known = |name: &&NodeName| !emulation.names.contains(name);
     if let Some(name) =
         emulation.power_cuts.iter().flat_map(|power_cut| &power_cut.nodes).find(known)
@@ -124,7 +124,7 @@ pub async fn run(emulation: Emulation) -> Result<(), EmulateError> {
 }
 
 /// Raises the limit of open files to what the nodes' connections need, if possible.
-fn allow_files(nodes: usize) -> Result<(), EmulateError> {
+fn raise_open_file_limit(nodes: usize) -> Result<(), EmulateError> {
     let wanted = nodes as u64 + OTHER_FILES;
     // If the limit is unknown, a failing connection will show it.
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return Ok(()) };
@@ -189,7 +189,7 @@ impl Node {
             replica_loads: watch::channel(BTreeMap::new()).1,
             load: watch::channel(None).1,
             routes: None,
-            key_generations: KeyGenerations::fixed(),
+            key_generations: KeyGenerations::without_renewal(),
         };
         parts.start(steps, None, Vec::new(), changes, None)
     }

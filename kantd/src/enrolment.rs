@@ -69,14 +69,14 @@ pub async fn join(
     let invitation: Invitation = invitation.ok_or_else(not_invited)?.parse()?;
     let path = settings.spool.clone();
     spool::make(&settings.spool).map_err(|source| EnrolmentError::Spool { path, source })?;
-    let identity = Identity::invited(&invitation)?;
+    let identity = Identity::for_invited_host(&invitation)?;
     let endpoint = |addr: &String| Endpoint::Tls { addr: addr.clone(), identity: identity.clone() };
     let endpoints: Vec<Endpoint> = controllers.iter().map(endpoint).collect();
-    let key = NewKey::for_join(&settings.spool)?;
+    let key = NewKey::load_or_generate(&settings.spool)?;
     let request = EnrolRequest {
         secret: Secret(invitation.secret),
         name: settings.name.clone(),
-        key: key.public(),
+        key: key.public_hex(),
     };
     let begun = tokio::time::Instant::now();
     let mut backoff = net::Backoff::new(Duration::from_millis(200), Duration::from_secs(5));
@@ -89,7 +89,7 @@ pub async fn join(
             answered => break answered.map_err(|error| EnrolmentError::Ask(error.errors))?,
         }
     };
-    let credentials = key.certified(&issued)?;
+    let credentials = key.into_credentials(&issued)?;
     Identity::node(&credentials)?;
     credentials.save(&settings.spool)?;
     Ok(credentials)
@@ -173,13 +173,13 @@ impl Renewal {
 
     async fn renew(&mut self) -> Result<(), EnrolmentError> {
         let key = NewKey::generate()?;
-        let request = RenewRequest { key: key.public() };
+        let request = RenewRequest { key: key.public_hex() };
         let wanted = self.credentials.generation.max(*self.wanted.borrow());
         // A controller that is behind issues a certificate that is of no use soon.
         let is_present = |issued: &IssuedCertificate| issued.generation >= wanted;
         let issued = ask_each(&self.controllers, RENEW_PATH, &request, is_present).await;
         let issued = issued.map_err(|error| EnrolmentError::Ask(error.errors))?;
-        let (renewed, before) = (key.certified(&issued)?, &self.credentials);
+        let (renewed, before) = (key.into_credentials(&issued)?, &self.credentials);
         if (&renewed.name, renewed.enrolment) != (&before.name, before.enrolment) {
             return Err(EnrolmentError::OtherNode { name: renewed.name.to_string() });
         }

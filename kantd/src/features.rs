@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 ///
 /// # Errors
 /// [`IdError`] for the first invalid name.
-pub fn check(named: Vec<String>) -> Result<Vec<FeatureName>, IdError> {
+pub fn parse_features(named: Vec<String>) -> Result<Vec<FeatureName>, IdError> {
     named.into_iter().map(FeatureName::new).collect()
 }
 
@@ -26,7 +26,9 @@ mod tests {
 
     #[test]
     fn a_feature_is_a_valid_name() {
-        assert_eq!(check(vec!["ib".into(), "rack7".into()]).unwrap().len(), 2);
-        assert!(check(vec!["a|b".into()]).unwrap_err().to_string().contains("feature name"));
+        assert_eq!(parse_features(vec!["ib".into(), "rack7".into()]).unwrap().len(), 2);
+        assert!(
+            parse_features(vec!["a|b".into()]).unwrap_err().to_string().contains("feature name")
+        );
     }
 }

@@ -20,7 +20,7 @@ pub struct GpuInventory {
     /// The driver's version, as `nvidia-smi` prints it.
     pub driver: String,
     /// The GPUs that jobs may use, by index: the position in the driver's order at first, and a
-    /// permanent number after [`numbers::GpuNumbers::number`].
+    /// permanent number after [`numbers::GpuNumbers::assign_numbers`].
     pub gpus: Vec<Gpu>,
     /// Their links, by the indices of `gpus`.
     pub matrix: GpuMatrix,

@@ -86,7 +86,7 @@ pub async fn run(steps: Steps, dir: Option<PathBuf>, gpus: Vec<Gpu>) {
     let Some(dir) = dir else { return std::future::pending().await };
     let fresh = || GpuJobFiles::new(dir.clone(), &gpus);
     let (mut files, mut was_logged) = (fresh(), false);
-    let changes = steps.changed();
+    let changes = steps.change_notify();
     loop {
         let mut changed = pin!(changes.notified());
         // Registered before the look, so that no change between the two is missed.

@@ -84,15 +84,17 @@ fn probe_threads(watched: &Watched) -> Vec<ProbeThread> {
     let machine = MachineProbe::new(Path::new("/"), spool.clone(), settings.disk_free_min);
     let orphans = OrphanProbe::new(cgroup.clone(), step::steps_dir(spool));
     let probe = move || [machine.symptoms(), orphans.symptoms()].concat();
-    let mut probe_threads =
-        vec![ProbeThread::start("machine", spool_hangs, move |requests| requests.always(probe))];
+    let mut probe_threads = vec![ProbeThread::start("machine", spool_hangs, move |requests| {
+        requests.answer_all_with(probe)
+    })];
     let (amd, nvidia): (Vec<Gpu>, Vec<Gpu>) =
         gpus.iter().cloned().partition(Gpu::has_render_device);
     if !amd.is_empty() {
         let hangs = Symptom::new(Check::GpuDriver, "the driver of AMD's GPUs does not answer");
         let probe = move || amd::symptoms(Path::new("/"), &amd);
-        probe_threads
-            .push(ProbeThread::start("amd", hangs, move |requests| requests.always(probe)));
+        probe_threads.push(ProbeThread::start("amd", hangs, move |requests| {
+            requests.answer_all_with(probe)
+        }));
     }
     if !nvidia.is_empty() {
         let hangs = Symptom::new(Check::GpuDriver, "the GPU driver does not answer");
@@ -105,7 +107,7 @@ fn probe_threads(watched: &Watched) -> Vec<ProbeThread> {
         let hangs = Symptom::new(Check::Script, format!("{} hangs", script.display()));
         let script = ScriptProbe::new(script.clone(), settings.script_limit, spool);
         probe_threads.push(ProbeThread::start("script", hangs, move |requests| {
-            requests.always(|| script.symptoms())
+            requests.answer_all_with(|| script.symptoms())
         }));
     }
     probe_threads

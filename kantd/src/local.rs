@@ -50,7 +50,7 @@ impl Controllers {
     /// The controller of the session; else the first that can be connected to, which forwards to
     /// the leader; else the first, whose connection error is then the answer.
     async fn choose(&self) -> Client {
-        let in_session = self.in_session();
+        let in_session = self.session_client();
         let all = || in_session.iter().chain(&self.configured);
         for client in all() {
             if client.connect().await.is_ok() {
@@ -60,7 +60,7 @@ impl Controllers {
         all().next().cloned().expect("kantd does not start without a controller")
     }
 
-    fn in_session(&self) -> Option<Client> {
+    fn session_client(&self) -> Option<Client> {
         let session_controller = self.session_controller.borrow().clone()?;
         let mut last = self.last.lock();
         let is_it =

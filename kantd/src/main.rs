@@ -86,7 +86,7 @@ fn main() -> ExitCode {
         Some(Command::Inventory { json }) => show_inventory(args.config.as_deref(), json),
         Some(Command::CheckConfig { file }) => check_config(file.or(args.config).as_deref()),
         Some(Command::Emulate(args)) => emulate(args),
-        Some(Command::Router) => route(args.config.as_deref()),
+        Some(Command::Router) => run_router(args.config.as_deref()),
         Some(Command::Join { invitation, to }) => {
             join(args.config.as_deref(), invitation.as_deref(), to)
         }
@@ -159,7 +159,7 @@ fn set_up(
 }
 
 /// Routes requests until a stop signal arrives.
-fn route(file: Option<&Path>) -> anyhow::Result<()> {
+fn run_router(file: Option<&Path>) -> anyhow::Result<()> {
     umask(Mode::from_bits_truncate(0o077));
     let (settings, _) = config::load(file)?;
     trust::check(file, &settings)?;
@@ -181,7 +181,7 @@ fn route(file: Option<&Path>) -> anyhow::Result<()> {
 }
 
 fn emulate(args: emulate::EmulateArgs) -> anyhow::Result<()> {
-    if let Some(text) = args.config()? {
+    if let Some(text) = args.controller_config()? {
         return print(&text);
     }
     // The log would be useless if thousands of nodes reported every job.

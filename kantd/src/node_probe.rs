@@ -66,7 +66,7 @@ pub fn probe_node(settings: &Settings) -> Result<NodeProbe, NodeProbeError> {
     };
     let symptoms = missing_gpus(&gpu_numbers, gpus.as_ref());
     if let Some(found) = &mut gpus {
-        gpu_numbers.number(found);
+        gpu_numbers.assign_numbers(found);
     }
     let kept_back =
         KeptBack { only_cpus: settings.only_cpus.clone(), memory: settings.memory_kept_back };

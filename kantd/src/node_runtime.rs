@@ -86,7 +86,7 @@ impl NodeRuntime {
         session_controller: watch::Sender<Option<Endpoint>>,
     ) -> Session {
         let output = OutputReader::new(self.allow_root, observed.clone())
-            .emulated(self.info.inventory.is_emulated());
+            .with_emulated(self.info.inventory.is_emulated());
         let Self { controllers, info, timing, health, steps, load, routes, .. } = self;
         let (leader_contact, key_generations) = (self.leader_contact, self.key_generations);
         let (replicas, replica_loads) = (self.replicas, self.replica_loads);

@@ -78,7 +78,7 @@ impl OutputReader {
 
     /// Sets whether the node is emulated; then nothing is read.
     #[must_use]
-    pub fn emulated(self, emulated: bool) -> Self {
+    pub fn with_emulated(self, emulated: bool) -> Self {
         Self { emulated, ..self }
     }
 

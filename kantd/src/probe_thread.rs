@@ -55,7 +55,7 @@ pub struct ProbeRequests {
 
 impl ProbeRequests {
     /// Waits for a request; false if no more can come.
-    pub fn next(&self) -> bool {
+    pub fn wait_for_request(&self) -> bool {
         self.requests.recv().is_ok()
     }
 
@@ -65,8 +65,8 @@ impl ProbeRequests {
     }
 
     /// Answers every request with the result of `probe`.
-    pub fn always(&self, mut probe: impl FnMut() -> Vec<Symptom>) {
-        while self.next() {
+    pub fn answer_all_with(&self, mut probe: impl FnMut() -> Vec<Symptom>) {
+        while self.wait_for_request() {
             self.answer(probe());
         }
     }
@@ -82,7 +82,7 @@ mod tests {
         let (release, held) = mpsc::channel::<()>();
         let hangs = Symptom::new(Check::GpuDriver, "hangs");
         let mut probe_thread = ProbeThread::start("test", hangs.clone(), move |requests| {
-            requests.always(|| {
+            requests.answer_all_with(|| {
                 held.recv().unwrap();
                 Vec::new()
             });

@@ -8,7 +8,7 @@ mod measure;
 mod request;
 mod tls;
 
-use crate::step::{Liveness, StepSpec, Steps};
+use crate::step::{LivenessFailure, StepSpec, Steps};
 use attempt::{Attempt, ProbeFailure};
 use common::id::AttemptId;
 use common::job::{Probe, ReplicaHealth, ReplicaStatus};
@@ -61,7 +61,7 @@ impl Prober {
         let mut were_probed = true;
         loop {
             let (running, suspended) = replicas(&observed.borrow_and_update(), &self.steps);
-            self.follow(&running, &suspended, were_probed);
+            self.update_probed(&running, &suspended, were_probed);
             were_probed = false;
             while self.tasks.try_join_next().is_some() {}
             if observed.changed().await.is_err() {
@@ -72,7 +72,7 @@ impl Prober {
 
     /// Begins to probe replicas that now run, and ends the probes of the others. The controller
     /// goes on with its last report on one that was probed before, until there is a new one.
-    fn follow(
+    fn update_probed(
         &mut self,
         running: &BTreeMap<AttemptId, Arc<StepSpec>>,
         suspended: &BTreeSet<AttemptId>,
@@ -150,11 +150,11 @@ impl Replica {
         let Some(order) = &self.spec.launch.replica else { return };
         let probes = &order.probes;
         if let Some(startup) = &probes.startup
-            && !self.has_started(startup, probes.startup_max).await
+            && !self.wait_until_started(startup, probes.startup_max).await
         {
             return self
                 .steps
-                .end_not_live(self.id, Liveness::NotStarted { within: probes.startup_max });
+                .end_not_live(self.id, LivenessFailure::NotStarted { within: probes.startup_max });
         }
         let ready = async {
             match &probes.readiness {
@@ -182,13 +182,13 @@ impl Replica {
             () = measured => {}
             in_a_row = alive => {
                 self.publish(ReplicaHealth::NotReady, None);
-                self.steps.end_not_live(self.id, Liveness::Failed { in_a_row });
+                self.steps.end_not_live(self.id, LivenessFailure::Failed { in_a_row });
             }
         }
     }
 
     /// Waits until the startup probe succeeds. False: it did not in time.
-    async fn has_started(&self, startup: &Probe, within: Span) -> bool {
+    async fn wait_until_started(&self, startup: &Probe, within: Span) -> bool {
         let deadline = Instant::now() + duration(within);
         let mut successes = 0;
         loop {
@@ -252,7 +252,7 @@ impl Replica {
     async fn probe(&self, probe: &Probe) -> Result<(), ProbeFailure> {
         let limit = duration(probe.timeout);
         let attempt = Attempt { id: self.id, spec: &self.spec, steps: &self.steps };
-        match timeout(limit, attempt.make(&probe.action)).await {
+        match timeout(limit, attempt.perform(&probe.action)).await {
             Ok(result) => result,
             Err(_) => Err(ProbeFailure::TooSlow { limit: probe.timeout }),
         }

@@ -63,7 +63,7 @@ pub struct RouterChannels {
 
 /// The channels for the router of this spool, which listens on this address, and the work that
 /// connects them with its file and its socket. The work never ends.
-pub fn connect(
+pub fn channels(
     spool: &Path,
     router: Option<IpAddr>,
 ) -> (RouterChannels, impl Future<Output = ()> + Send + 'static) {
@@ -72,7 +72,7 @@ pub fn connect(
     let (file, socket) = (file(spool), socket(spool));
     let work = async move {
         let Some(bind) = router else { return std::future::pending().await };
-        tokio::join!(write(ordered, file, bind), watch_load(socket, published));
+        tokio::join!(write_on_change(ordered, file, bind), watch_load(socket, published));
     };
     let routes = router.is_some().then_some(order);
     (RouterChannels { load, routes }, work)
@@ -112,7 +112,11 @@ async fn ask_load(socket: &Path) -> anyhow::Result<RouterLoad> {
 
 /// Writes the table whenever the services change. Nothing is written before the first order, so
 /// that a router goes on with what it has.
-async fn write(mut ordered: watch::Receiver<Vec<RouteOrder>>, file: PathBuf, bind: IpAddr) {
+async fn write_on_change(
+    mut ordered: watch::Receiver<Vec<RouteOrder>>,
+    file: PathBuf,
+    bind: IpAddr,
+) {
     let (mut version, mut known) = (last_version(&file), BTreeMap::new());
     while ordered.changed().await.is_ok() {
         let orders = ordered.borrow_and_update().clone();

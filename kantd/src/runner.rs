@@ -31,7 +31,7 @@ pub trait Executor: Send + 'static {
     /// Prepares a step; an error ends it.
     fn launch(&self, order: LaunchOrder);
     /// Runs a step that is ready.
-    fn go(&self, id: AttemptId);
+    fn start_ready_step(&self, id: AttemptId);
     /// Suspends a step's processes.
     fn suspend(&self, id: AttemptId);
     fn resume(&self, id: AttemptId);
@@ -126,7 +126,7 @@ impl<E: Executor> Runner<E> {
                     }
                     self.executor.launch(LaunchOrder::clone(order));
                 }
-                NodeAction::Go(id) => self.executor.go(*id),
+                NodeAction::Go(id) => self.executor.start_ready_step(*id),
                 NodeAction::Suspend(id) => self.executor.suspend(*id),
                 NodeAction::Resume(id) => self.executor.resume(*id),
                 NodeAction::Limit(id, limit) => {
@@ -135,14 +135,16 @@ impl<E: Executor> Runner<E> {
                 }
                 NodeAction::Resize(id, resized) => {
                     self.executor.resize(*id, Resized::clone(resized));
-                    self.observed.record_size(*id, resized.number);
+                    self.observed.record_resize(*id, resized.number);
                 }
                 NodeAction::Stop(id) => self.executor.stop(*id),
                 NodeAction::Forget(id) => {
                     self.executor.forget(*id);
                     self.observed.forget(*id);
                 }
-                NodeAction::Decline(id, reason) => self.observed.insert(*id, declined(*reason)),
+                NodeAction::Decline(id, reason) => {
+                    self.observed.insert(*id, declined_phase(*reason))
+                }
             }
         }
         self.last_actions = actions;
@@ -175,7 +177,7 @@ fn log_action(action: &NodeAction) {
 }
 
 /// The end of a step that was declined.
-fn declined(reason: DeclineReason) -> StepPhase {
+fn declined_phase(reason: DeclineReason) -> StepPhase {
     StepPhase::Ended(Box::new(StepEnd {
         cause: reason.cause(),
         exit: ExitStatus::default(),

@@ -32,7 +32,7 @@ impl OpenTarget {
     ///
     /// # Errors
     /// The kernel's.
-    pub fn at(path: &Path) -> nix::Result<Self> {
+    pub fn resolve(path: &Path) -> nix::Result<Self> {
         let path_fd = open(path, OFlag::O_PATH | OFlag::O_CLOEXEC, Mode::empty())?;
         let status = fstat(&path_fd)?;
         Ok(Self { path_fd, status })
@@ -76,7 +76,7 @@ impl OpenTarget {
 /// # Errors
 /// The kernel's.
 pub fn open_regular(path: &Path) -> nix::Result<Option<File>> {
-    let found = OpenTarget::at(path)?;
+    let found = OpenTarget::resolve(path)?;
     match found.is_file() {
         true => found.open(OFlag::O_RDONLY | OFlag::O_NONBLOCK).map(|file| Some(file.into())),
         false => Ok(None),
@@ -112,14 +112,14 @@ mod tests {
     #[test]
     fn only_devices_for_all_users_are_opened() {
         for path in ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"] {
-            OpenTarget::at(Path::new(path)).unwrap().open(OFlag::O_RDONLY).unwrap();
+            OpenTarget::resolve(Path::new(path)).unwrap().open(OFlag::O_RDONLY).unwrap();
         }
-        let kmsg = OpenTarget::at(Path::new("/dev/kmsg"));
+        let kmsg = OpenTarget::resolve(Path::new("/dev/kmsg"));
         assert_eq!(kmsg.unwrap().open(OFlag::O_RDONLY).unwrap_err(), Errno::ENODEV);
-        let mut loop0 = OpenTarget::at(Path::new("/dev/null")).unwrap().status;
+        let mut loop0 = OpenTarget::resolve(Path::new("/dev/null")).unwrap().status;
         loop0.st_mode = SFlag::S_IFBLK.bits();
         assert_eq!(check(&loop0), Err(Errno::ENODEV));
-        let dir = OpenTarget::at(Path::new("/dev"));
+        let dir = OpenTarget::resolve(Path::new("/dev"));
         assert_eq!(dir.unwrap().open(OFlag::O_RDONLY).unwrap_err(), Errno::EISDIR);
     }
 

@@ -28,7 +28,7 @@ use net::{
     Channel, ChannelError, ChannelReceiver, ChannelSender, Endpoint, Keepalive, connect_channel,
 };
 use node::Observed;
-use reports::{report, report_health, report_load, report_replica_loads, report_replicas};
+use reports::{report_health, report_load, report_phases, report_replica_loads, report_replicas};
 use rotation::ControllerRotation;
 use std::sync::Arc;
 use std::time::Duration;
@@ -192,7 +192,7 @@ impl Session {
             Ok(Some(Ok(ToNode::Refused { reason }))) => Err(SessionError::Refused(reason)),
             Ok(Some(Ok(ToNode::NotLeader { leader }))) => Err(SessionError::NotLeader(leader)),
             Ok(Some(Ok(ToNode::Welcome { protocol, cluster, fence }))) => {
-                if NODE_PROTOCOLS.shared(Protocols::only(protocol)).is_none() {
+                if NODE_PROTOCOLS.newest_common(Protocols::only(protocol)).is_none() {
                     return Err(SessionError::NotAWelcome);
                 }
                 tracing::info!(cluster, protocol, "welcomed by {endpoint}");
@@ -208,7 +208,7 @@ impl Session {
     fn hello(&self, holds: &Observed, key_generation: u32) -> Hello {
         Hello {
             protocol: NODE_PROTOCOLS.newest,
-            oldest_protocol: NODE_PROTOCOLS.named_oldest(),
+            oldest_protocol: NODE_PROTOCOLS.announced_oldest(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             name: self.info.name.clone(),
             address: self.info.address.clone(),
@@ -229,7 +229,7 @@ impl Session {
             next = self.find_other_leader(&controller, &confirmations) => {
                 return Outcome::Moved(next);
             }
-            error = report(self.observed.clone(), reported, sender.clone()) => error,
+            error = report_phases(self.observed.clone(), reported, sender.clone()) => error,
             error = report_health(self.health.clone(), sender.clone()) => error,
             error = report_load(self.load.clone(), sender.clone()) => error,
             error = report_replicas(self.replicas.clone(), sender.clone()) => error,
@@ -270,8 +270,10 @@ impl Session {
                 Ok(ToNode::Refused { reason }) => return SessionError::Refused(reason),
                 Ok(ToNode::NotLeader { leader }) => return SessionError::NotLeader(leader),
                 Ok(ToNode::Welcome { .. }) => {}
-                Ok(ToNode::KeyGeneration { generation }) => self.key_generations.want(generation),
-                Ok(ToNode::LeaderConfirmed { number }) => confirmations.confirmed(number),
+                Ok(ToNode::KeyGeneration { generation }) => {
+                    self.key_generations.raise_wanted(generation)
+                }
+                Ok(ToNode::LeaderConfirmed { number }) => confirmations.note_answer(number),
                 Ok(ToNode::Routes(routes)) => {
                     self.routes.iter().for_each(|sender| drop(sender.send_replace(routes.clone())));
                 }

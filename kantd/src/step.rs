@@ -49,7 +49,7 @@ pub(crate) use hook::failure_file as hook_failure_file;
 #[doc(hidden)]
 pub use journal::read as read_journal;
 pub(crate) use leases::expire_leases;
-pub use liveness::Liveness;
+pub use liveness::LivenessFailure;
 pub use overuse::GpuOveruse;
 pub(crate) use private_dirs::usable_private_dirs;
 pub use spec::StepRules;

@@ -182,7 +182,7 @@ fn a_cgroup_below_an_occupied_one_can_still_be_joined() {
 fn limits_are_set_if_their_controllers_exist() {
     let Some(test) = TestCgroup::new("limits") else { return };
     let limits = Limits {
-        cpus: CpuSet::first(1),
+        cpus: CpuSet::first_n(1),
         memory: Some(Bytes::from_mib(48)),
         pids: Some(20),
         ..Limits::default()

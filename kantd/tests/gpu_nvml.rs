@@ -244,8 +244,8 @@ fn missing_gpus_that_were_here_before_are_listed() {
     let mut numbers = GpuNumbers::read(folder.path()).unwrap();
     assert_eq!(numbers.lost(None), [], "nothing was here before");
     let mut whole = gpus_of("pcie-4");
-    numbers.number(&mut whole);
-    numbers.keep().unwrap();
+    numbers.assign_numbers(&mut whole);
+    numbers.save().unwrap();
     assert_eq!(numbers.lost(Some(&whole)), []);
     assert_eq!(numbers.lost(None).len(), 4, "without the driver");
     let to = "pci = \"0000:02:00.0\"\nlost = true";

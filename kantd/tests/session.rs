@@ -34,7 +34,7 @@ fn node(
         replica_loads: tokio::sync::watch::channel(std::collections::BTreeMap::new()).1,
         load: tokio::sync::watch::channel(None).1,
         routes: None,
-        key_generations: kantd::session::KeyGenerations::fixed(),
+        key_generations: kantd::session::KeyGenerations::without_renewal(),
     };
     let listener = socket.map(|path| LocalListener::bind(path).unwrap());
     (steps.clone(), parts.start(steps, None, held, changes, listener))

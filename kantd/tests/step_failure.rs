@@ -224,7 +224,7 @@ async fn a_job_whose_directory_cannot_be_locked_can_be_stopped() {
     // The directory cannot be locked, so that the driver keeps trying.
     fs::create_dir_all(harness.step_dir(id).join("lock")).unwrap();
     harness.steps().launch(order, &harness.gpus);
-    harness.steps().go(id);
+    harness.steps().start_ready_step(id);
     harness::until("the spec is written", || harness.step_dir(id).join("spec").exists()).await;
     assert_eq!(harness.steps().status()[0].phase, StepPhase::Preparing);
     harness.steps().stop(id);
@@ -261,7 +261,7 @@ async fn a_job_whose_output_cannot_be_opened_yet_can_be_stopped() {
     second.id.attempt = Attempt(2);
     let id = second.id;
     harness.steps().launch(second, &harness.gpus);
-    harness.steps().go(id);
+    harness.steps().start_ready_step(id);
     let read = tokio::task::spawn_blocking(move || fs::read_to_string(later).unwrap());
     assert_eq!(read.await.unwrap(), "written\n");
     assert!(harness.end(id).await.exit.is_success());

@@ -75,7 +75,7 @@ async fn a_job_sees_its_cpus_and_no_others() {
     let order = harness.order("grep Cpus_allowed_list /proc/self/status; nproc");
     let last: CpuSet = [1].into_iter().collect();
     let two_cpus = std::thread::available_parallelism().unwrap().get() > 1;
-    let cpus = if two_cpus { last } else { CpuSet::first(1) };
+    let cpus = if two_cpus { last } else { CpuSet::first_n(1) };
     let order = with_share(order, |share| share.cpus = cpus.clone());
     let end = harness.run(order).await;
     assert!(end.exit.is_success(), "{end:?}");

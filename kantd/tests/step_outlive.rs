@@ -141,7 +141,7 @@ async fn a_spec_without_a_supervisor_is_launched() {
         fs::remove_file(harness.step_dir(id).join(file)).unwrap();
     }
     harness.open().await;
-    harness.steps().go(id);
+    harness.steps().start_ready_step(id);
     assert!(harness.end(id).await.exit.is_success());
     assert_eq!(harness.written("ran"), "x\n");
 }
@@ -151,7 +151,7 @@ async fn a_spec_that_had_a_supervisor_is_never_launched_again() {
     let Some(mut harness) = StepHarness::new().await else { return };
     let id = interrupted(&mut harness).await;
     harness.open().await;
-    harness.steps().go(id);
+    harness.steps().start_ready_step(id);
     assert_eq!(harness.end(id).await.cause, EndCause::Lost);
     assert!(!harness.work_dir().join("ran").exists());
 }
@@ -259,7 +259,7 @@ async fn kill_at_any_moment(harness: Option<StepHarness>) {
         let pid_file = harness.work_dir().join(format!("{}.pid", order.id));
         let (id, file) = (order.id, harness.work_dir().join(&order.stdout));
         harness.steps().launch(order, &harness.gpus);
-        harness.steps().go(id);
+        harness.steps().start_ready_step(id);
         let journal = harness.step_dir(id).join("journal");
         harness::until("a supervisor", || fs::read(&journal).is_ok_and(|j| j.ends_with(b"\n")))
             .await;

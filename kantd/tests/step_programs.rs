@@ -212,7 +212,7 @@ async fn a_program_requested_early_waits_until_the_job_runs() {
     let asked = tokio::spawn(async move { steps.start_task(start).await });
     let dir = harness.step_dir(id);
     until("it was requested", || dir.join(format!("task-{TASK}")).exists()).await;
-    harness.steps().go(id);
+    harness.steps().start_ready_step(id);
     assert!(!matches!(asked.await.unwrap().state, TaskState::Failed(_)));
     assert_eq!(ended(&harness, id, TASK).await.1, "here\n");
     harness.steps().stop(id);
@@ -244,7 +244,7 @@ async fn the_number_of_programs_waiting_for_a_job_is_bounded() {
     let refused = why(harness.steps().start_task(more.clone()).await.state);
     assert!(refused.contains("64 programs wait to be started"), "{refused}");
     assert_eq!(files(), FILES);
-    harness.steps().go(id);
+    harness.steps().start_ready_step(id);
     for state in asked.join_all().await {
         assert!(!matches!(state, TaskState::Failed(_)), "{state:?}");
     }

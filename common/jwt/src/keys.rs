@@ -52,7 +52,7 @@ impl Keys {
         }
         let short = |_| KeyError::ShortSecret(secret.len());
         let key = DecodingKey::from_secret(secret).map_err(short)?;
-        self.0.push(Key { name: None, validation: signature_only(&key), key });
+        self.0.push(Key { name: None, validation: signature_validation(&key), key });
         Ok(self)
     }
 
@@ -61,7 +61,7 @@ impl Keys {
     ///
     /// # Errors
     /// [`KeyError::NoSet`], [`KeyError::NoKey`].
-    pub fn with_set(mut self, set: &[u8]) -> Result<Self, KeyError> {
+    pub fn with_jwk_set(mut self, set: &[u8]) -> Result<Self, KeyError> {
         let set: JwkSet = serde_json::from_slice(set).map_err(KeyError::NoSet)?;
         let before = self.0.len();
         self.0.extend(set.keys.iter().filter_map(public_key));
@@ -77,7 +77,7 @@ impl Keys {
     }
 
     /// The claims of a token that one of the keys has signed. Times are not checked.
-    pub(crate) fn verified(&self, token: &str) -> Result<Map<String, Value>, Rejection> {
+    pub(crate) fn verify_signature(&self, token: &str) -> Result<Map<String, Value>, Rejection> {
         ring_provider::install();
         if token.len() > TOKEN_BYTES_MAX {
             return Err(Rejection::Unreadable);
@@ -104,7 +104,7 @@ fn public_key(jwk: &Jwk) -> Option<Key> {
         if curve.curve == EllipticCurve::P521);
     let key = DecodingKey::from_jwk(jwk).ok()?;
     let is_public = key.family() != AlgorithmFamily::Hmac;
-    let mut validation = signature_only(&key);
+    let mut validation = signature_validation(&key);
     if let Some(only) = jwk.common.key_algorithm {
         validation.algorithms.retain(|algorithm| only == KeyAlgorithm::from(*algorithm));
     }
@@ -113,7 +113,7 @@ fn public_key(jwk: &Jwk) -> Option<Key> {
 }
 
 /// Checks the signature alone: [`crate::check`] looks at the claims, with the caller's time.
-fn signature_only(key: &DecodingKey) -> Validation {
+fn signature_validation(key: &DecodingKey) -> Validation {
     let mut validation = Validation::new_for_family(key.family());
     validation.required_spec_claims.clear();
     validation.validate_exp = false;

@@ -62,7 +62,7 @@ pub enum Rejection {
 /// # Errors
 /// When the claims cannot be written.
 #[cfg(feature = "testing")]
-pub fn signed(secret: &[u8], claims: &Value) -> jsonwebtoken::errors::Result<String> {
+pub fn sign_hs256(secret: &[u8], claims: &Value) -> jsonwebtoken::errors::Result<String> {
     ring_provider::install();
     let key = jsonwebtoken::EncodingKey::from_secret(secret)?;
     jsonwebtoken::encode(&jsonwebtoken::Header::default(), claims, &key)
@@ -79,7 +79,7 @@ pub fn has_form(text: &str) -> bool {
 /// # Errors
 /// [`Rejection`].
 pub fn check(keys: &Keys, rules: &Rules, token: &str, now: Time) -> Result<Claims, Rejection> {
-    let claims = keys.verified(token)?;
+    let claims = keys.verify_signature(token)?;
     let until = time_claim(&claims, "exp").ok_or(Rejection::NoExpiry)?;
     if until <= now {
         return Err(Rejection::Expired);
@@ -97,7 +97,7 @@ pub fn check(keys: &Keys, rules: &Rules, token: &str, now: Time) -> Result<Claim
         return Err(Rejection::Issuer(issuer.clone()));
     }
     if let Some(audience) = &rules.audience
-        && !is_for(&claims, audience)
+        && !has_audience(&claims, audience)
     {
         return Err(Rejection::Audience(audience.clone()));
     }
@@ -122,7 +122,7 @@ fn text_claim<'a>(claims: &'a Map<String, Value>, name: &str) -> Option<&'a str>
 }
 
 /// The audience is one name or a list of names.
-fn is_for(claims: &Map<String, Value>, audience: &str) -> bool {
+fn has_audience(claims: &Map<String, Value>, audience: &str) -> bool {
     match claims.get("aud") {
         Some(Value::String(only)) => only == audience,
         Some(Value::Array(all)) => all.iter().any(|one| one.as_str() == Some(audience)),

@@ -78,7 +78,7 @@ impl JwtVerifier for RingVerifier {
 impl Verifier<Vec<u8>> for RingVerifier {
     fn verify(&self, message: &[u8], signature: &Vec<u8>) -> std::result::Result<(), Error> {
         let is_valid = match self.key.family() {
-            AlgorithmFamily::Hmac => self.has_tag(message, signature),
+            AlgorithmFamily::Hmac => self.is_signed_with_hmac(message, signature),
             AlgorithmFamily::Rsa => self.is_signed_with_rsa(message, signature),
             _ => self.is_signed_with_curve(message, signature),
         };
@@ -88,7 +88,7 @@ impl Verifier<Vec<u8>> for RingVerifier {
 
 /// Each check is `None` for an algorithm that is not one of the key's kind.
 impl RingVerifier {
-    fn has_tag(&self, message: &[u8], tag: &[u8]) -> Option<bool> {
+    fn is_signed_with_hmac(&self, message: &[u8], tag: &[u8]) -> Option<bool> {
         let algorithm = match self.algorithm {
             Algorithm::HS256 => hmac::HMAC_SHA256,
             Algorithm::HS384 => hmac::HMAC_SHA384,

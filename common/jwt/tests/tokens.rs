@@ -19,7 +19,7 @@ fn secret() -> Vec<u8> {
 }
 
 fn keys() -> Keys {
-    Keys::default().with_secret(&secret()).unwrap().with_set(SET).unwrap()
+    Keys::default().with_secret(&secret()).unwrap().with_jwk_set(SET).unwrap()
 }
 
 fn rules() -> Rules {
@@ -54,7 +54,7 @@ fn a_forged_token_is_rejected() {
     let changed = tokens["hs256"].replacen("eyJpc3Mi", "eyJpc3Nz", 1);
     assert_ne!(changed, tokens["hs256"]);
     assert_eq!(check(&keys(), &rules(), &changed, BEGIN), Err(Rejection::Signature));
-    let only_set = Keys::default().with_set(SET).unwrap();
+    let only_set = Keys::default().with_jwk_set(SET).unwrap();
     let by_secret = check(&only_set, &rules(), &tokens["hs256"], BEGIN);
     assert_eq!(by_secret, Err(Rejection::Signature));
 }
@@ -104,9 +104,9 @@ fn unusable_keys_are_refused_with_the_reason() {
     let refused = |keys: Result<Keys, KeyError>| keys.unwrap_err().to_string();
     let short = refused(Keys::default().with_secret(&[7; 31]));
     assert!(short.contains("31 bytes") && short.contains("openssl rand"), "{short}");
-    assert!(refused(Keys::default().with_set(b"{}")).contains("JWK set"));
+    assert!(refused(Keys::default().with_jwk_set(b"{}")).contains("JWK set"));
     let secret = br#"{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}"#;
-    assert!(refused(Keys::default().with_set(secret)).contains("no key"));
+    assert!(refused(Keys::default().with_jwk_set(secret)).contains("no key"));
     let curve = br#"{"keys":[{"kty":"EC","crv":"P-521","x":"AQ","y":"AQ"}]}"#;
-    assert!(refused(Keys::default().with_set(curve)).contains("no key"));
+    assert!(refused(Keys::default().with_jwk_set(curve)).contains("no key"));
 }

@@ -36,7 +36,7 @@ impl Authorities {
     /// # Errors
     /// [`IdentityError`].
     pub fn identity(&self) -> Result<Identity, IdentityError> {
-        Identity::controller_of(&self.issuing, &self.trusted)
+        Identity::controller_from_authority(&self.issuing, &self.trusted)
     }
 
     /// Of the authority that issues certificates ([`Authority::fingerprint`]).

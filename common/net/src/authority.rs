@@ -169,9 +169,11 @@ mod tests {
         for name in ["g-012", "login_1", "a.b.example", "Node7", "e7.node"] {
             let role = Role::Node { name: name.to_owned(), enrolment: 3 };
             let leaf = authority.issue(&role, &[7; 32], Some(Time(1))).unwrap();
-            assert_eq!(Role::of_verified(Some(&[leaf])).unwrap(), Some(role));
+            assert_eq!(Role::from_certificates(Some(&[leaf])).unwrap(), Some(role));
         }
-        assert!(Role::of_verified(Some(std::slice::from_ref(authority.certificate()))).is_err());
-        assert_eq!(Role::of_verified(None).unwrap(), None);
+        assert!(
+            Role::from_certificates(Some(std::slice::from_ref(authority.certificate()))).is_err()
+        );
+        assert_eq!(Role::from_certificates(None).unwrap(), None);
     }
 }

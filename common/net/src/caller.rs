@@ -219,15 +219,15 @@ impl From<CallerError> for Refusal {
         let message = error.to_string();
         match error {
             CallerError::Claimed => Refusal::new(StatusCode::BAD_REQUEST, "user-claimed", message)
-                .hint(format!("leave the header {USER_HEADER} out")),
+                .with_hint(format!("leave the header {USER_HEADER} out")),
             CallerError::NoToken => {
-                Refusal::new(StatusCode::UNAUTHORIZED, "no-token", message).hint(TOKEN_HINT)
+                Refusal::new(StatusCode::UNAUTHORIZED, "no-token", message).with_hint(TOKEN_HINT)
             }
             CallerError::Unnamed { .. } => {
                 Refusal::new(StatusCode::BAD_REQUEST, "user-unnamed", message)
             }
             CallerError::Stranger => Refusal::new(StatusCode::UNAUTHORIZED, "no_identity", message)
-                .hint("for a node: `kantctl admin node invite`, then `kantd join` there"),
+                .with_hint("for a node: `kantctl admin node invite`, then `kantd join` there"),
             CallerError::Malformed => {
                 Refusal::new(StatusCode::BAD_REQUEST, "user-malformed", message)
             }

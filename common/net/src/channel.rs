@@ -210,17 +210,18 @@ pub async fn connect_channel<Out, In>(
     let response = client.send(upgrade_request(path, &key)?).await?;
     if response.status() != StatusCode::SWITCHING_PROTOCOLS {
         return Err(match response.status().is_success() {
-            true => client.broken(format!("{path} is not a channel")),
-            false => client.refusal_in(response).await,
+            true => client.broken_error(format!("{path} is not a channel")),
+            false => client.read_refusal(response).await,
         });
     }
     let expected = derive_accept_key(key.as_bytes());
     if response.headers().get(header::SEC_WEBSOCKET_ACCEPT).map(HeaderValue::as_bytes)
         != Some(expected.as_bytes())
     {
-        return Err(client.broken("the WebSocket handshake is invalid"));
+        return Err(client.broken_error("the WebSocket handshake is invalid"));
     }
-    let upgraded = hyper::upgrade::on(response).await.map_err(|error| client.interrupted(error))?;
+    let upgraded =
+        hyper::upgrade::on(response).await.map_err(|error| client.interrupted_error(error))?;
     let config = WebSocketConfig::default()
         .read_buffer_size(BUFFER_BYTES)
         .write_buffer_size(BUFFER_BYTES)

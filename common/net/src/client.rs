@@ -93,8 +93,8 @@ impl Client {
             Some(connection) => connection,
             None => self.endpoint.dial(self.connect_limit).await?,
         };
-        connection.ready().await.map_err(|error| self.interrupted(error))?;
-        self.keep(connection);
+        connection.ready().await.map_err(|error| self.interrupted_error(error))?;
+        self.put_idle(connection);
         Ok(())
     }
 
@@ -109,16 +109,17 @@ impl Client {
         Q: Serialize + ?Sized,
         A: DeserializeOwned,
     {
-        let body = serde_json::to_vec(question).map_err(|error| unaskable(path, error))?;
+        let body =
+            serde_json::to_vec(question).map_err(|error| invalid_request_error(path, error))?;
         self.ask(Method::POST, path, body.into()).await
     }
 
     /// Sends a request unchanged and returns the response with any status. Both bodies stream.
     pub async fn send(&self, request: Request<Body>) -> Result<Response<Body>, ClientError> {
-        let again = repeatable(&request);
+        let again = copy_if_repeatable(&request);
         let (response, connection) = self.within_limit(self.exchange(request, again)).await?;
         // It is reused only once the response has been read to its end.
-        self.keep(connection);
+        self.put_idle(connection);
         Ok(response)
     }
 
@@ -127,15 +128,15 @@ impl Client {
         A: DeserializeOwned,
     {
         let request = request(method, path, "application/json", Body::from(body))?;
-        let again = repeatable(&request);
+        let again = copy_if_repeatable(&request);
         let answer = self
             .within_limit(async {
                 let (response, connection) = self.exchange(request, again).await?;
-                self.read(response, connection).await
+                self.read_body(response, connection).await
             })
             .await?;
         let text: &[u8] = if answer.is_empty() { b"null" } else { &answer };
-        serde_json::from_slice(text).map_err(|error| self.broken(error))
+        serde_json::from_slice(text).map_err(|error| self.broken_error(error))
     }
 
     async fn within_limit<T>(
@@ -175,13 +176,13 @@ impl Client {
             let unsent = failure.take_message();
             match unsent.or_else(|| again.take()) {
                 Some(next) if is_reused => request = next,
-                _ => return Err(self.interrupted(failure.into_error())),
+                _ => return Err(self.interrupted_error(failure.into_error())),
             }
         }
     }
 
     /// Reads the rest of an answer; the connection is kept once it is free again.
-    async fn read(
+    async fn read_body(
         &self,
         response: Response<Body>,
         mut connection: SendRequest<Body>,
@@ -189,21 +190,21 @@ impl Client {
         let status = response.status();
         let body = self.collect(response.into_body()).await?;
         if connection.ready().await.is_ok() {
-            self.keep(connection);
+            self.put_idle(connection);
         }
-        if status.is_success() { Ok(body) } else { Err(self.refused(status, &body)) }
+        if status.is_success() { Ok(body) } else { Err(self.parse_refusal(status, &body)) }
     }
 
     async fn collect(&self, body: Body) -> Result<Bytes, ClientError> {
         let collected = Limited::new(body, ANSWER_BYTES_MAX).collect().await;
-        Ok(collected.map_err(|error| self.unread(error))?.to_bytes())
+        Ok(collected.map_err(|error| self.body_error(error))?.to_bytes())
     }
 
     /// The error for an answer that is too large or broke off.
-    fn unread(&self, error: Box<dyn StdError + Send + Sync>) -> ClientError {
+    fn body_error(&self, error: Box<dyn StdError + Send + Sync>) -> ClientError {
         match error.is::<http_body_util::LengthLimitError>() {
-            true => self.broken(error),
-            false => self.interrupted(error),
+            true => self.broken_error(error),
+            false => self.interrupted_error(error),
         }
     }
 
@@ -214,7 +215,7 @@ impl Client {
         Some(idle.swap_remove(free).connection)
     }
 
-    fn keep(&self, connection: SendRequest<Body>) {
+    fn put_idle(&self, connection: SendRequest<Body>) {
         let mut idle = self.idle.lock();
         idle.retain(IdleConnection::is_fresh);
         if idle.len() < self.idle_max {
@@ -223,24 +224,24 @@ impl Client {
     }
 
     /// Parses a refusal by the daemon.
-    pub(crate) async fn refusal_in(&self, response: Response<Body>) -> ClientError {
+    pub(crate) async fn read_refusal(&self, response: Response<Body>) -> ClientError {
         let status = response.status();
         match self.within_limit(self.collect(response.into_body())).await {
-            Ok(body) => self.refused(status, &body),
+            Ok(body) => self.parse_refusal(status, &body),
             Err(error) => error,
         }
     }
 
-    fn refused(&self, status: StatusCode, body: &[u8]) -> ClientError {
+    fn parse_refusal(&self, status: StatusCode, body: &[u8]) -> ClientError {
         let error = match serde_json::from_slice(body) {
             Ok(ErrorBody { error }) => error,
-            Err(_) => self.foreign(status, body),
+            Err(_) => self.refusal_from_text(status, body),
         };
         ClientError::Refused { status: status.as_u16(), error }
     }
 
     /// A refusal that no handler of kant wrote: an unknown path, or a body that does not parse.
-    fn foreign(&self, status: StatusCode, body: &[u8]) -> ApiError {
+    fn refusal_from_text(&self, status: StatusCode, body: &[u8]) -> ApiError {
         let text = String::from_utf8_lossy(body);
         let text: String = text.trim().chars().take(FOREIGN_TEXT_CHARS).collect();
         let gap = if text.is_empty() { "" } else { ": " };
@@ -251,11 +252,14 @@ impl Client {
         }
     }
 
-    pub(crate) fn broken(&self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> ClientError {
+    pub(crate) fn broken_error(
+        &self,
+        source: impl Into<Box<dyn StdError + Send + Sync>>,
+    ) -> ClientError {
         ClientError::Broken { endpoint: self.endpoint.to_string(), source: source.into() }
     }
 
-    pub(crate) fn interrupted(
+    pub(crate) fn interrupted_error(
         &self,
         source: impl Into<Box<dyn StdError + Send + Sync>>,
     ) -> ClientError {
@@ -264,7 +268,7 @@ impl Client {
 }
 
 /// A copy of the request, if sending it twice is safe.
-fn repeatable(request: &Request<Body>) -> Option<Request<Body>> {
+fn copy_if_repeatable(request: &Request<Body>) -> Option<Request<Body>> {
     let harmless = request.method() == Method::GET && request.body().is_end_stream();
     harmless.then(|| {
         let mut again = Request::new(Body::empty());
@@ -280,7 +284,7 @@ fn request(
     content_type: &'static str,
     body: Body,
 ) -> Result<Request<Body>, ClientError> {
-    let uri: Uri = path.parse().map_err(|error| unaskable(path, error))?;
+    let uri: Uri = path.parse().map_err(|error| invalid_request_error(path, error))?;
     let mut request = Request::new(body);
     *request.method_mut() = method;
     *request.uri_mut() = uri;
@@ -288,6 +292,9 @@ fn request(
     Ok(request)
 }
 
-fn unaskable(path: &str, source: impl Into<Box<dyn StdError + Send + Sync>>) -> ClientError {
+fn invalid_request_error(
+    path: &str,
+    source: impl Into<Box<dyn StdError + Send + Sync>>,
+) -> ClientError {
     ClientError::Unaskable { path: path.to_owned(), source: source.into() }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::key::{ClusterKey, HEADER_START, KeyError};
 use crate::private_file::write_private;
-use crate::trusted::check_trusted_way;
+use crate::trusted::check_trusted_parents;
 
 const HEADER_NOTE: &str = "(secret: mode 0600, on controllers only)";
 const OTHER: &str = "other";
@@ -51,7 +51,7 @@ impl ClusterKeys {
         if !may_own(owner, nix::unistd::geteuid().as_raw()) {
             return Err(KeyError::ForeignOwner { path: path.to_owned(), owner });
         }
-        check_trusted_way("cluster key", path)?;
+        check_trusted_parents("cluster key", path)?;
         let mut text = String::new();
         match file.take(FILE_BYTES_MAX).read_to_string(&mut text) {
             Ok(_) => {}

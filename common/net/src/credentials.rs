@@ -115,7 +115,7 @@ impl Credentials {
 
     /// The path of the credentials in this spool.
     #[must_use]
-    pub fn file(spool: &Path) -> PathBuf {
+    pub fn file_path(spool: &Path) -> PathBuf {
         spool.join(FILE)
     }
 
@@ -124,7 +124,7 @@ impl Credentials {
     /// # Errors
     /// [`CredentialsError`].
     pub fn load(spool: &Path) -> Result<Self, CredentialsError> {
-        let path = Self::file(spool);
+        let path = Self::file_path(spool);
         let failed = |source: io::Error| match source.kind() {
             io::ErrorKind::NotFound => CredentialsError::Missing { path: path.clone() },
             _ => CredentialsError::Io { verb: "read", path: path.clone(), source },
@@ -149,8 +149,8 @@ impl Credentials {
     /// # Errors
     /// [`CredentialsError::Io`].
     pub fn save(&self, spool: &Path) -> Result<(), CredentialsError> {
-        let path = Self::file(spool);
-        let stored = Stored { key: hex(&self.key), issued: self.issued() };
+        let path = Self::file_path(spool);
+        let stored = Stored { key: hex(&self.key), issued: self.issued_certificate() };
         let text = toml::to_string(&stored).map_err(io::Error::other);
         text.and_then(|text| write_private(spool, &path, &format!("{HEADER}{text}")))
             .map_err(|source| CredentialsError::Io { verb: "write", path, source })?;
@@ -173,7 +173,7 @@ impl Credentials {
         })
     }
 
-    fn issued(&self) -> IssuedCertificate {
+    fn issued_certificate(&self) -> IssuedCertificate {
         IssuedCertificate {
             name: self.name.clone(),
             enrolment: self.enrolment,
@@ -212,7 +212,7 @@ mod tests {
         saved.save(spool.path()).unwrap();
         let read = Credentials::load(spool.path()).unwrap();
         assert_eq!((read.key, read.certificate), (saved.key, saved.certificate));
-        let mode = fs::metadata(Credentials::file(spool.path())).unwrap().permissions().mode();
+        let mode = fs::metadata(Credentials::file_path(spool.path())).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }
 
@@ -222,7 +222,7 @@ mod tests {
         let missing = Credentials::load(spool.path()).unwrap_err();
         assert!(matches!(missing, CredentialsError::Missing { .. }), "{missing}");
         credentials().save(spool.path()).unwrap();
-        let file = Credentials::file(spool.path());
+        let file = Credentials::file_path(spool.path());
         let good = fs::read_to_string(&file).unwrap();
         for text in ["", "key = 1", &good[..good.len() / 2], &good.replace("key = \"", "key = \"x")]
         {

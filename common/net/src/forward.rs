@@ -38,7 +38,7 @@ pub async fn forward(request: Request, client: &Client, user: &User) -> Response
     };
     match client.send(request).await {
         Ok(mut response) => {
-            strip(response.headers_mut());
+            strip_connection_headers(response.headers_mut());
             response
         }
         Err(error) => refusal(&error).into_response(),
@@ -47,7 +47,7 @@ pub async fn forward(request: Request, client: &Client, user: &User) -> Response
 
 fn prepare(request: Request, user: &User) -> Result<axum::http::Request<Body>, Refusal> {
     let (mut head, body) = request.into_parts();
-    strip(&mut head.headers);
+    strip_connection_headers(&mut head.headers);
     head.headers.remove(USER_HEADER);
     let voucher = HeaderValue::from_str(&user_header(user))
         .expect("digits, letters and colons are a header value");
@@ -61,7 +61,7 @@ fn prepare(request: Request, user: &User) -> Result<axum::http::Request<Body>, R
     Ok(axum::http::Request::from_parts(head, body))
 }
 
-fn strip(headers: &mut HeaderMap) {
+fn strip_connection_headers(headers: &mut HeaderMap) {
     // A Connection header lists further headers of the connection.
     let listed: Vec<HeaderName> = headers
         .get_all(header::CONNECTION)

@@ -42,19 +42,19 @@ struct Epochs {
 
 /// The epoch in which a connection was made.
 #[derive(Debug, Clone)]
-pub struct TrustSince {
+pub struct TrustEpoch {
     epoch: u64,
     epochs: Arc<Epochs>,
 }
 
-impl TrustSince {
+impl TrustEpoch {
     /// Whether connections of this epoch are trusted.
     pub(crate) fn holds(&self) -> bool {
         self.epoch >= self.epochs.trusted_from.load(Ordering::Acquire)
     }
 
     /// Ends all connections that were accepted in earlier epochs.
-    pub fn end_earlier(&self) {
+    pub fn end_earlier_connections(&self) {
         self.epochs.trusted_from.fetch_max(self.epoch, Ordering::AcqRel);
     }
 }
@@ -79,14 +79,14 @@ impl Identity {
     /// [`IdentityError`].
     pub fn controller(key: &ClusterKey) -> Result<Self, IdentityError> {
         let authority = Authority::new(key)?;
-        Self::controller_of(&authority, std::slice::from_ref(authority.certificate()))
+        Self::controller_from_authority(&authority, std::slice::from_ref(authority.certificate()))
     }
 
     /// A controller whose certificate is of one authority, and which trusts several.
     ///
     /// # Errors
     /// [`IdentityError`].
-    pub fn controller_of(
+    pub fn controller_from_authority(
         authority: &Authority,
         trusted: &[CertificateDer<'static>],
     ) -> Result<Self, IdentityError> {
@@ -124,7 +124,7 @@ impl Identity {
     ///
     /// # Errors
     /// [`IdentityError::Setup`]: a defect.
-    pub fn invited(invitation: &Invitation) -> Result<Self, IdentityError> {
+    pub fn for_invited_host(invitation: &Invitation) -> Result<Self, IdentityError> {
         let identity = Self::new(None, None, &[])?;
         let pinned = PinnedAuthority::new(&invitation.authority);
         let mut client = ClientConfig::clone(&identity.client_config());
@@ -155,9 +155,9 @@ impl Identity {
     }
 
     /// The present epoch.
-    pub fn trust_since(&self) -> TrustSince {
+    pub fn current_epoch(&self) -> TrustEpoch {
         let epoch = self.epochs.now.load(Ordering::Acquire);
-        TrustSince { epoch, epochs: self.epochs.clone() }
+        TrustEpoch { epoch, epochs: self.epochs.clone() }
     }
 
     pub fn role(&self) -> Option<Role> {

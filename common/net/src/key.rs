@@ -53,7 +53,7 @@ pub enum KeyError {
     /// Other users could replace the file.
     #[error(transparent)]
     Way(#[from] TrustError),
-    /// The file does not have the format of [`crate::ClusterKeys::create`].
+    /// The file does not have the format of [`crate::ClusterKeys::create_file`].
     #[error(
         "failed to understand cluster key {}: expected a line `{HEADER_START}` \
          and a line of 64 hex digits; copy the file again from a controller",

@@ -64,17 +64,17 @@ pub use client::{Client, ClientError, Endpoint};
 pub use cluster_keys::ClusterKeys;
 pub use credentials::{Credentials, CredentialsError};
 pub use forward::forward;
-pub use identity::{Identity, TrustSince};
+pub use identity::{Identity, TrustEpoch};
 pub use invitation::{Invitation, NotAnInvitation};
 pub use key::{ClusterKey, KeyError};
 pub use listen::{
     HttpListener, ListenError, LocalListener, PemFiles, TlsListener, serve, serve_revocable,
 };
-pub use new_key::{NewKey, public_key};
+pub use new_key::{NewKey, parse_public_key};
 pub use passable::make_passable_dir;
 pub use refusal::{ApiError, ErrorBody, Refusal, RefusalCode};
 pub use revocations::{LINGER, Revocations};
 pub use role::{IdentityError, Role, check_node_name};
 pub use secret::{new_token, secret_hash};
-pub use trusted::{TrustError, check_trusted, check_trusted_way};
+pub use trusted::{TrustError, check_trusted, check_trusted_parents};
 pub use users::{OwnerRefusal, OwnerRules, UserRecord};

@@ -116,7 +116,7 @@ impl Limiter {
         }
         let share = Share { waiting: 1, ..Share::default() };
         let waiting =
-            self.permit(uid, share, |usage, user| usage.of(user.uid).waiting < waiting_each);
+            self.permit(uid, share, |usage, user| usage.of_user(user.uid).waiting < waiting_each);
         let _waiting =
             waiting.ok_or_else(|| self.refusal(&format!(": {waiting_each} more already wait")))?;
         let taking = async {
@@ -149,7 +149,7 @@ impl Limiter {
     }
 
     fn has_place(&self, usage: &Usage, user: Counted) -> bool {
-        let (own, all, rule) = (usage.of(user.uid), usage.ordinary, &self.rule);
+        let (own, all, rule) = (usage.of_user(user.uid), usage.ordinary, &self.rule);
         let is_below_each = own.places < rule.each.places && own.bytes < rule.each.bytes;
         let free = rule.ordinary.places.saturating_sub(all.places);
         is_below_each && (!user.is_ordinary || own.places < free && all.bytes < rule.ordinary.bytes)
@@ -157,7 +157,7 @@ impl Limiter {
 
     fn refusal(&self, why: &str) -> Refusal {
         let Rule { code, message, hint, .. } = self.rule;
-        Refusal::new(StatusCode::TOO_MANY_REQUESTS, code, format!("{message}{why}")).hint(hint)
+        Refusal::new(StatusCode::TOO_MANY_REQUESTS, code, format!("{message}{why}")).with_hint(hint)
     }
 }
 
@@ -168,7 +168,7 @@ impl fmt::Debug for Limiter {
 }
 
 impl Usage {
-    fn of(&self, uid: u32) -> Share {
+    fn of_user(&self, uid: u32) -> Share {
         self.by_user.get(&uid).copied().unwrap_or_default()
     }
 
@@ -191,7 +191,7 @@ impl Usage {
             share.bytes -= less.bytes;
             share.waiting -= less.waiting;
         }
-        if self.of(user.uid) == Share::default() {
+        if self.of_user(user.uid) == Share::default() {
             self.by_user.remove(&user.uid);
         }
     }
@@ -199,7 +199,7 @@ impl Usage {
 
 impl Permit {
     /// The work is done; from now on its answer of this size counts.
-    pub fn hold_answer(&mut self, bytes: u64) {
+    pub fn count_answer_bytes(&mut self, bytes: u64) {
         let share = Share { bytes, ..Share::default() };
         let mut usage = self.limiter.usage.lock();
         usage.subtract(self.user, std::mem::replace(&mut self.share, share));
@@ -274,7 +274,7 @@ mod tests {
     async fn an_answer_counts_until_it_is_dropped() {
         let limiter = limiter(3, 2, Duration::ZERO);
         let mut large = limiter.take(ADA).unwrap();
-        large.hold_answer(70);
+        large.count_answer_bytes(70);
         let refusal = limiter.acquire(ADA).await.unwrap_err();
         assert_eq!(refusal.status, StatusCode::TOO_MANY_REQUESTS);
         assert_eq!(
@@ -282,7 +282,7 @@ mod tests {
             ("too_many", Some("wait"))
         );
         let mut small = limiter.take(BEN).unwrap();
-        small.hold_answer(30);
+        small.count_answer_bytes(30);
         assert!(limiter.take(BEN).is_err(), "all bytes are in use");
         drop(limiter.take(ROOT).unwrap());
         drop(large);

@@ -32,7 +32,7 @@ pub use unix::LocalListener;
 use crate::caller::Caller;
 use crate::revocations::Revocations;
 use connection::Limits;
-use strangers::Strangers;
+use strangers::UncertifiedConnections;
 
 /// The time that a shutdown waits for unfinished answers; streams are cut off then.
 const GRACE: Duration = Duration::from_secs(5);
@@ -88,7 +88,7 @@ pub async fn serve<L>(
 where
     L: Listener<Addr = Caller>,
 {
-    serve_within(listener, router, shutdown, Limits::default(), Revocations::default()).await
+    serve_with_limits(listener, router, shutdown, Limits::default(), Revocations::default()).await
 }
 
 /// The same; a connection of a node ends when its certificate is revoked.
@@ -101,10 +101,10 @@ pub async fn serve_revocable<L>(
 where
     L: Listener<Addr = Caller>,
 {
-    serve_within(listener, router, shutdown, Limits::default(), revocations).await
+    serve_with_limits(listener, router, shutdown, Limits::default(), revocations).await
 }
 
-async fn serve_within<L>(
+async fn serve_with_limits<L>(
     mut listener: L,
     router: Router,
     shutdown: impl Future<Output = ()> + Send + 'static,
@@ -116,7 +116,7 @@ where
 {
     let mut shutdown = pin!(shutdown);
     let (stop, stopping) = watch::channel(false);
-    let strangers = Strangers::default();
+    let strangers = UncertifiedConnections::default();
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -124,8 +124,8 @@ where
                 let (router, stopping) = (router.clone(), stopping.clone());
                 match caller {
                     Caller::Stranger(from) => {
-                        let Some(place) = strangers.place(from) else { continue };
-                        let limits = limits.of_stranger();
+                        let Some(place) = strangers.try_acquire(from) else { continue };
+                        let limits = limits.capped_for_stranger();
                         connections.spawn(async move {
                             let served = connection::serve(io, caller, router, limits, stopping);
                             let _ = tokio::time::timeout(STRANGER_TOTAL, served).await;
@@ -157,12 +157,12 @@ where
 }
 
 /// axum asks a listener for an address of its callers' type, which a listener does not have.
-fn no_address<T>() -> io::Result<T> {
+fn no_address_error<T>() -> io::Result<T> {
     Err(io::Error::new(io::ErrorKind::Unsupported, "ask the listener itself for its address"))
 }
 
 /// Handles a failed `accept`: pauses if that helps, and continues in any case.
-async fn survive(error: io::Error) {
+async fn pause_after_accept_error(error: io::Error) {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
         return;

@@ -29,7 +29,7 @@ impl NewKey {
     ///
     /// # Errors
     /// [`CredentialsError`].
-    pub fn for_join(spool: &Path) -> Result<Self, CredentialsError> {
+    pub fn load_or_generate(spool: &Path) -> Result<Self, CredentialsError> {
         let path = spool.join(JOIN_KEY_FILE);
         let kept = fs::read_to_string(&path).ok().and_then(|text| unhex(text.trim()));
         let kept = kept.and_then(|private| Some((public_key_of(&private)?, private)));
@@ -47,7 +47,7 @@ impl NewKey {
 
     /// The public key in hex.
     #[must_use]
-    pub fn public(&self) -> String {
+    pub fn public_hex(&self) -> String {
         hex(&self.public)
     }
 
@@ -55,14 +55,17 @@ impl NewKey {
     ///
     /// # Errors
     /// [`CredentialsError::Answer`] if the certificate is not one.
-    pub fn certified(self, issued: &IssuedCertificate) -> Result<Credentials, CredentialsError> {
+    pub fn into_credentials(
+        self,
+        issued: &IssuedCertificate,
+    ) -> Result<Credentials, CredentialsError> {
         Credentials::from_parts(self.private, issued).ok_or(CredentialsError::Answer)
     }
 }
 
 /// A public key as a node sends it: 64 hex digits.
 #[must_use]
-pub fn public_key(text: &str) -> Option<PublicKey> {
+pub fn parse_public_key(text: &str) -> Option<PublicKey> {
     unhex(text)?.try_into().ok()
 }
 
@@ -79,10 +82,10 @@ mod tests {
         let keys = ClusterKeys::new(ClusterKey::generate().unwrap());
         let authorities = Authorities::new(&keys).unwrap();
         let key = NewKey::generate().unwrap();
-        let public = public_key(&key.public()).unwrap();
+        let public = parse_public_key(&key.public_hex()).unwrap();
         let node = (&NodeName::new("g1").unwrap(), 2);
         let issued = authorities.issue(node, &public, (Time(100), Time(300))).unwrap();
-        key.certified(&issued).unwrap()
+        key.into_credentials(&issued).unwrap()
     }
 
     #[test]
@@ -95,7 +98,7 @@ mod tests {
     #[test]
     fn the_key_of_a_join_is_kept_until_there_are_credentials() {
         let spool = tempfile::tempdir().unwrap();
-        let join = || NewKey::for_join(spool.path()).unwrap().public();
+        let join = || NewKey::load_or_generate(spool.path()).unwrap().public_hex();
         let first = join();
         assert_eq!(join(), first);
         credentials().save(spool.path()).unwrap();

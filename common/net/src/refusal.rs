@@ -41,7 +41,7 @@ impl Refusal {
     }
 
     /// The same refusal with a hint for what to do next.
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.error.hint = Some(hint.into());
         self
     }

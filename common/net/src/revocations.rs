@@ -40,7 +40,8 @@ impl Revocations {
     }
 
     /// Ends all HTTP connections that were made with a certificate before now, because an authority
-    /// is no longer trusted. [`crate::TrustSince::end_earlier`] ends what is left after [`LINGER`].
+    /// is no longer trusted. [`crate::TrustEpoch::end_earlier_connections`] ends what is left after
+    /// [`LINGER`].
     pub fn announce_authority(&self) {
         let _ = self.0.send(Revoked::Authority);
     }

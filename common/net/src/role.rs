@@ -70,7 +70,7 @@ impl fmt::Display for Role {
 
 impl Role {
     /// The role in a certificate that the handshake has verified; `None` without a certificate.
-    pub(crate) fn of_verified(
+    pub(crate) fn from_certificates(
         certificates: Option<&[CertificateDer<'_>]>,
     ) -> Result<Option<Self>, IdentityError> {
         let Some(leaf) = certificates.and_then(<[_]>::first) else { return Ok(None) };

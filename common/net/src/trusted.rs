@@ -63,23 +63,23 @@ impl TrustError {
 /// # Errors
 /// [`TrustError`], which names the change to make.
 pub fn check_trusted(what: &'static str, path: &Path) -> Result<(), TrustError> {
-    on_the_way(what, path, true)
+    check_path_links(what, path, true)
 }
 
 /// The same for the directories on a file's path, without the file.
 ///
 /// # Errors
 /// [`TrustError`].
-pub fn check_trusted_way(what: &'static str, path: &Path) -> Result<(), TrustError> {
-    on_the_way(what, path, false)
+pub fn check_trusted_parents(what: &'static str, path: &Path) -> Result<(), TrustError> {
+    check_path_links(what, path, false)
 }
 
 /// Resolves the path as the kernel does, link by link: each directory in which a name could be
 /// replaced counts.
-fn on_the_way(what: &'static str, path: &Path, with_file: bool) -> Result<(), TrustError> {
+fn check_path_links(what: &'static str, path: &Path, with_file: bool) -> Result<(), TrustError> {
     let look = |source| TrustError::Look { what, path: path.to_owned(), source };
     let whole = std::path::absolute(path).map_err(look)?;
-    let mut left = names(&whole);
+    let mut left = path_components(&whole);
     let (mut at, mut links) = (PathBuf::from("/"), 0);
     let root = fs::symlink_metadata(&at).map_err(look)?;
     check(what, path, &at, left.is_empty(), &root)?;
@@ -100,7 +100,7 @@ fn on_the_way(what: &'static str, path: &Path, with_file: bool) -> Result<(), Tr
             if target.is_absolute() {
                 at = PathBuf::from("/");
             }
-            for name in names(&target).into_iter().rev() {
+            for name in path_components(&target).into_iter().rev() {
                 left.push_front(name);
             }
             continue;
@@ -113,7 +113,7 @@ fn on_the_way(what: &'static str, path: &Path, with_file: bool) -> Result<(), Tr
     Ok(())
 }
 
-fn names(path: &Path) -> VecDeque<OsString> {
+fn path_components(path: &Path) -> VecDeque<OsString> {
     let name = |part: Component<'_>| match part {
         Component::Normal(_) | Component::ParentDir => Some(part.as_os_str().to_owned()),
         _ => None,
@@ -170,7 +170,8 @@ fn is_private_group(owner: u32, group: u32) -> bool {
     user.gid == group.gid
         && user.name == group.name
         && group.mem.iter().all(|member| *member == user.name)
-        && fs::read(ACCOUNTS).is_ok_and(|accounts| !has_others(&accounts, &user.name, user.gid))
+        && fs::read(ACCOUNTS)
+            .is_ok_and(|accounts| !has_other_accounts(&accounts, &user.name, user.gid))
 }
 
 /// The host's own accounts (man 5 passwd). Accounts of a directory service are not listed there.
@@ -178,7 +179,7 @@ const ACCOUNTS: &str = "/etc/passwd";
 
 /// Does another account have this group as its primary one? A group's list of members does not show
 /// those.
-fn has_others(accounts: &[u8], name: &str, group: Gid) -> bool {
+fn has_other_accounts(accounts: &[u8], name: &str, group: Gid) -> bool {
     String::from_utf8_lossy(accounts).lines().any(|line| {
         let fields: Vec<&str> = line.split(':').collect();
         let of_group = fields.get(3).and_then(|gid| gid.parse().ok()).map(Gid::from_raw);
@@ -230,7 +231,7 @@ mod tests {
         for at in [&dir, home.path()] {
             set_mode(at, 0o777);
             assert!(refused(&file).contains(&format!("chmod go-w {}`", at.display())));
-            assert!(check_trusted_way("key", &file).is_err());
+            assert!(check_trusted_parents("key", &file).is_err());
             set_mode(at, 0o1777);
             check_trusted("prolog", &file).unwrap();
             assert!(check_trusted("state_dir", at).is_err(), "others may add files to it");
@@ -287,8 +288,8 @@ mod tests {
         let accounts = |other: u32| {
             format!("root:x:0:0::/root:/bin/sh\nada:x:1000:1000::/:\nbob:x:1001:{other}::/:\n")
         };
-        assert!(!has_others(accounts(1001).as_bytes(), "ada", gid));
-        assert!(has_others(accounts(1000).as_bytes(), "ada", gid));
+        assert!(!has_other_accounts(accounts(1001).as_bytes(), "ada", gid));
+        assert!(has_other_accounts(accounts(1000).as_bytes(), "ada", gid));
     }
 
     #[test]
@@ -298,6 +299,6 @@ mod tests {
         let (_home, _dir, file) = made();
         set_mode(&file, 0o666);
         assert!(!check_trusted("prolog", &file).unwrap_err().is_missing());
-        check_trusted_way("key", &file).unwrap();
+        check_trusted_parents("key", &file).unwrap();
     }
 }

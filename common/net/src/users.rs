@@ -64,15 +64,15 @@ impl UserRecord {
     /// # Errors
     /// The database does not answer, which differs from an unknown user.
     pub fn look_up(uid: u32, gid: u32) -> nix::Result<Self> {
-        Self::of_answer(gid, User::from_uid(Uid::from_raw(uid)))
+        Self::from_lookup(gid, User::from_uid(Uid::from_raw(uid)))
     }
 
-    fn of_answer(gid: u32, answer: nix::Result<Option<User>>) -> nix::Result<Self> {
-        let entry = known(answer)?;
+    fn from_lookup(gid: u32, answer: nix::Result<Option<User>>) -> nix::Result<Self> {
+        let entry = none_if_missing(answer)?;
         let groups = entry.as_ref().map_or(Ok(Vec::new()), groups_of)?;
         let group_is_foreign = match &entry {
             Some(_) => !groups.contains(&gid),
-            None => known(Group::from_gid(Gid::from_raw(gid)))?.is_some(),
+            None => none_if_missing(Group::from_gid(Gid::from_raw(gid)))?.is_some(),
         };
         Ok(Self { entry, groups, group_is_foreign })
     }
@@ -106,7 +106,7 @@ impl Default for OwnerRules {
 }
 
 /// Some libraries report a missing entry as an error (man 3 getpwuid).
-fn known<T>(answer: nix::Result<Option<T>>) -> nix::Result<Option<T>> {
+fn none_if_missing<T>(answer: nix::Result<Option<T>>) -> nix::Result<Option<T>> {
     match answer {
         Err(Errno::ENOENT | Errno::ESRCH) => Ok(None),
         answer => answer,
@@ -132,9 +132,9 @@ mod tests {
 
     #[test]
     fn a_silent_database_is_an_error_and_an_unknown_user_is_none() {
-        let found = UserRecord::of_answer(NO_ONE, Err(Errno::ENOENT)).unwrap();
+        let found = UserRecord::from_lookup(NO_ONE, Err(Errno::ENOENT)).unwrap();
         assert!(found.entry.is_none() && found.groups.is_empty());
-        assert_eq!(UserRecord::of_answer(NO_ONE, Err(Errno::EIO)).unwrap_err(), Errno::EIO);
+        assert_eq!(UserRecord::from_lookup(NO_ONE, Err(Errno::EIO)).unwrap_err(), Errno::EIO);
     }
 
     #[test]

@@ -402,7 +402,7 @@ async fn a_channel_ends_when_its_certificates_are_no_longer_trusted_and_a_newer_
     let question = Report::Output("still there?".to_owned());
     old.send(&question).await.unwrap();
     soon(old.recv()).await.unwrap().unwrap();
-    identity.trust_since().end_earlier();
+    identity.current_epoch().end_earlier_connections();
     let _ = old.send(&question).await;
     assert!(soon(old.recv()).await.is_none_or(|answer| answer.is_err()), "nothing is answered");
     new.send(&question).await.unwrap();

@@ -126,7 +126,7 @@ async fn an_invited_host_trusts_only_the_cluster_of_its_invitation() {
     let invitation = |key| Invitation::new(Authority::new(key).unwrap().fingerprint()).unwrap();
     let (server, addr) = serve_tls("127.0.0.1:0", &controller(&ours), who()).await;
     let ask = async |key| {
-        let identity = Identity::invited(&invitation(key)).unwrap();
+        let identity = Identity::for_invited_host(&invitation(key)).unwrap();
         soon(Client::new(tls(addr, &identity)).get::<String>("/who")).await
     };
     assert_eq!(ask(&ours).await.unwrap(), "stranger");

@@ -42,7 +42,7 @@ fn jobs() -> Router {
     async fn show(Path(id): Path<u64>) -> Result<Json<Job>, Refusal> {
         if id == 404 {
             return Err(Refusal::new(StatusCode::NOT_FOUND, "job-unknown", "there is no job 404")
-                .hint("`kantctl list` shows the jobs there are"));
+                .with_hint("`kantctl list` shows the jobs there are"));
         }
         Ok(Json(Job { id, name: format!("job {id}") }))
     }

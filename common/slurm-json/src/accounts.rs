@@ -31,12 +31,12 @@ pub fn named_users(accounts: &[Account]) -> BTreeSet<Uid> {
 }
 
 impl Accounts<'_> {
-    fn user(&self, uid: Uid) -> String {
+    fn user_name(&self, uid: Uid) -> String {
         self.users.get(&uid).cloned().unwrap_or_else(|| uid.to_string())
     }
 
     /// The short form of an association.
-    fn short(&self, account: &Account, user: &str) -> Value {
+    fn short_association(&self, account: &Account, user: &str) -> Value {
         json!({
             "account": account.name,
             "cluster": self.cluster,
@@ -51,8 +51,8 @@ impl Accounts<'_> {
 #[must_use]
 pub fn accounts(of: &Accounts<'_>, version: Version) -> Vec<Value> {
     let shown = |account: &Account| {
-        let users = account.access.users.iter().map(|uid| of.user(*uid));
-        let members: Vec<Value> = users.map(|user| of.short(account, &user)).collect();
+        let users = account.access.users.iter().map(|uid| of.user_name(*uid));
+        let members: Vec<Value> = users.map(|user| of.short_association(account, &user)).collect();
         let mut shown = json!({
             "associations": members,
             "coordinators": [],
@@ -72,12 +72,13 @@ pub fn accounts(of: &Accounts<'_>, version: Version) -> Vec<Value> {
 #[must_use]
 pub fn users(of: &Accounts<'_>, version: Version) -> Vec<Value> {
     let shown = |uid: &Uid| {
-        let name = of.user(*uid);
+        let name = of.user_name(*uid);
         let own = of.accounts.iter().filter(|account| account.access.users.contains(uid));
         let own: Vec<&Account> = own.collect();
         let level = if version.is_plain() { json!("None") } else { json!(["None"]) };
         let default = own.first().map_or("", |account| account.name.as_str());
-        let associations: Vec<Value> = own.iter().map(|one| of.short(one, &name)).collect();
+        let associations: Vec<Value> =
+            own.iter().map(|one| of.short_association(one, &name)).collect();
         let mut shown = json!({
             "administrator_level": level,
             "associations": associations,

@@ -82,7 +82,7 @@ fn patch(description: &Description) -> Result<Patch, ChangeError> {
     let removed = description.removed.iter().map(|attribute| (*attribute, None));
     given.chain(removed).try_fold(Patch::default(), |patch, (attribute, value)| {
         let field = description.field_of(attribute);
-        patch.changed(attribute, value.cloned()).map_err(|why| match why {
+        patch.try_with(attribute, value.cloned()).map_err(|why| match why {
             common::job::ChangeError::Fixed => ChangeError::Fixed(field),
             why => ChangeError::Field { field, why },
         })

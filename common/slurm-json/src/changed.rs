@@ -11,7 +11,7 @@ const BATCH: &str = "batch";
 
 /// A job was accepted; `note` is for its user.
 #[must_use]
-pub fn submitted(job: JobId, note: Option<&str>, version: Version) -> Map<String, Value> {
+pub fn submission_answer(job: JobId, note: Option<&str>, version: Version) -> Map<String, Value> {
     let note = note.unwrap_or_default();
     let mut fields = Map::new();
     fields.insert("job_id".to_owned(), json!(job.0));
@@ -32,7 +32,7 @@ pub fn submitted(job: JobId, note: Option<&str>, version: Version) -> Map<String
 
 /// Jobs were changed.
 #[must_use]
-pub fn updated(jobs: &[JobKey], version: Version) -> Map<String, Value> {
+pub fn update_answer(jobs: &[JobKey], version: Version) -> Map<String, Value> {
     if version.is_plain() {
         return Map::new();
     }
@@ -46,13 +46,13 @@ pub fn updated(jobs: &[JobKey], version: Version) -> Map<String, Value> {
 
 /// Jobs were ended, or got a signal.
 #[must_use]
-pub fn cancelled(jobs: &[JobKey], version: Version) -> Map<String, Value> {
+pub fn cancellation_answer(jobs: &[JobKey], version: Version) -> Map<String, Value> {
     if version < Version::V42 {
         return Map::new();
     }
     let one = |key: &JobKey| {
         json!({
-            "job_id": Field::Number(Some(key.job.0.into())).written(version),
+            "job_id": Field::Number(Some(key.job.0.into())).to_json(version),
             "step_id": key.to_string(),
             "error": { "string": "", "code": 0, "message": "" },
             "federation": { "sibling": "" },
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn a_submission_answers_with_the_job_id_in_each_version() {
         for version in Version::all() {
-            let fields = submitted(JobId(42), Some("note"), version);
+            let fields = submission_answer(JobId(42), Some("note"), version);
             assert_eq!((&fields["job_id"], &fields["step_id"]), (&json!(42), &json!("batch")));
             assert_eq!(fields["job_submit_user_msg"], "note");
             let has_result = [Version::V40, Version::V41].contains(&version);
@@ -79,10 +79,10 @@ mod tests {
     #[test]
     fn a_change_names_the_jobs() {
         let jobs = ["42", "43_7"].map(|key| key.parse().unwrap());
-        assert_eq!(updated(&jobs, Version::V38), Map::new());
-        assert_eq!(updated(&jobs, Version::V40)["results"][1]["job_id"], 43);
-        assert_eq!(cancelled(&jobs, Version::V41), Map::new());
-        let status = &cancelled(&jobs, Version::V42)["status"][0];
+        assert_eq!(update_answer(&jobs, Version::V38), Map::new());
+        assert_eq!(update_answer(&jobs, Version::V40)["results"][1]["job_id"], 43);
+        assert_eq!(cancellation_answer(&jobs, Version::V41), Map::new());
+        let status = &cancellation_answer(&jobs, Version::V42)["status"][0];
         assert_eq!(status["job_id"]["number"], 42);
         assert_eq!(status["step_id"], "42");
     }

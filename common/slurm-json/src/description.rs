@@ -184,7 +184,7 @@ impl Description {
                 }
             },
             Reading::List(attribute) => self.set_text(attribute, &input::list(value)?.join(",")),
-            Reading::Gpus(attribute) => gpus::set(self, attribute, &input::text(value)?),
+            Reading::Gpus(attribute) => gpus::set_gpus(self, attribute, &input::text(value)?),
             Reading::Own(read) | Reading::Names(read) => read(self, value),
             Reading::Unused(why) => {
                 if !is_default(value) {

@@ -2,7 +2,7 @@
 //! is 0.
 //! Source: Slurm's OpenAPI documents, `stats_msg` (0.0.38: `diag_statistics`).
 
-use crate::field::{Field, Place, always, object, stated};
+use crate::field::{Field, Place, in_all_versions, object, since_v40};
 use crate::version::Version;
 use common::time::{Span, Time};
 use serde_json::{Value, json};
@@ -72,30 +72,30 @@ const ZEROS: &[&str] = &[
 ];
 
 const ROWS: &[Row] = &[
-    (always("req_time"), |s| Field::Time(Some(s.as_of))),
-    (always("req_time_start"), |s| Field::Time(Some(s.since))),
-    (always("server_thread_count"), |_| Field::whole(1)),
-    (always("schedule_cycle_max"), |_| Field::whole(0)),
-    (always("schedule_cycle_last"), |s| Field::Same(json!(s.round_mean_micros()))),
-    (always("schedule_cycle_mean"), |s| Field::Same(json!(s.round_mean_micros()))),
-    (always("schedule_cycle_total"), |s| Field::Same(json!(s.rounds))),
-    (always("schedule_queue_length"), |s| Field::Same(json!(s.pending))),
-    (always("jobs_submitted"), |s| Field::Same(json!(s.submitted))),
-    (always("jobs_started"), |s| Field::Same(json!(s.started))),
-    (always("jobs_completed"), |s| Field::Same(json!(s.completed))),
-    (always("jobs_canceled"), |s| Field::Same(json!(s.cancelled))),
-    (always("jobs_failed"), |s| Field::Same(json!(s.failed))),
-    (always("jobs_pending"), |s| Field::Same(json!(s.pending))),
-    (always("jobs_running"), |s| Field::Same(json!(s.running))),
-    (always("job_states_ts"), |s| Field::Time(Some(s.as_of))),
-    (always("bf_active"), |_| Field::flag(false)),
-    (always("bf_queue_len"), |s| Field::Same(json!(s.pending))),
-    (always("bf_queue_len_mean"), |s| Field::Same(json!(s.pending))),
-    (always("bf_when_last_cycle"), |s| Field::Time(Some(s.as_of))),
-    (always("rpcs_by_message_type"), |_| Field::Same(json!([]))),
-    (always("rpcs_by_user"), |_| Field::Same(json!([]))),
-    (stated("pending_rpcs").from(Version::V41), |_| Field::Same(json!([]))),
-    (stated("pending_rpcs_by_hostlist").from(Version::V41), |_| Field::Same(json!([]))),
+    (in_all_versions("req_time"), |s| Field::Time(Some(s.as_of))),
+    (in_all_versions("req_time_start"), |s| Field::Time(Some(s.since))),
+    (in_all_versions("server_thread_count"), |_| Field::integer(1)),
+    (in_all_versions("schedule_cycle_max"), |_| Field::integer(0)),
+    (in_all_versions("schedule_cycle_last"), |s| Field::Same(json!(s.round_mean_micros()))),
+    (in_all_versions("schedule_cycle_mean"), |s| Field::Same(json!(s.round_mean_micros()))),
+    (in_all_versions("schedule_cycle_total"), |s| Field::Same(json!(s.rounds))),
+    (in_all_versions("schedule_queue_length"), |s| Field::Same(json!(s.pending))),
+    (in_all_versions("jobs_submitted"), |s| Field::Same(json!(s.submitted))),
+    (in_all_versions("jobs_started"), |s| Field::Same(json!(s.started))),
+    (in_all_versions("jobs_completed"), |s| Field::Same(json!(s.completed))),
+    (in_all_versions("jobs_canceled"), |s| Field::Same(json!(s.cancelled))),
+    (in_all_versions("jobs_failed"), |s| Field::Same(json!(s.failed))),
+    (in_all_versions("jobs_pending"), |s| Field::Same(json!(s.pending))),
+    (in_all_versions("jobs_running"), |s| Field::Same(json!(s.running))),
+    (in_all_versions("job_states_ts"), |s| Field::Time(Some(s.as_of))),
+    (in_all_versions("bf_active"), |_| Field::flag(false)),
+    (in_all_versions("bf_queue_len"), |s| Field::Same(json!(s.pending))),
+    (in_all_versions("bf_queue_len_mean"), |s| Field::Same(json!(s.pending))),
+    (in_all_versions("bf_when_last_cycle"), |s| Field::Time(Some(s.as_of))),
+    (in_all_versions("rpcs_by_message_type"), |_| Field::Same(json!([]))),
+    (in_all_versions("rpcs_by_user"), |_| Field::Same(json!([]))),
+    (since_v40("pending_rpcs").since_version(Version::V41), |_| Field::Same(json!([]))),
+    (since_v40("pending_rpcs_by_hostlist").since_version(Version::V41), |_| Field::Same(json!([]))),
 ];
 
 #[cfg(test)]

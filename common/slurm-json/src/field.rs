@@ -18,33 +18,33 @@ pub struct Place {
 }
 
 /// In all versions, at the same path.
-pub const fn always(path: &'static str) -> Place {
-    moved(path, path)
+pub const fn in_all_versions(path: &'static str) -> Place {
+    moved_in_v40(path, path)
 }
 
 /// Only in 0.0.38.
-pub const fn plain(path: &'static str) -> Place {
+pub const fn only_v38(path: &'static str) -> Place {
     Place { plain: Some(path), stated: None, from: Version::V40, until: Version::V45 }
 }
 
 /// Only from 0.0.40 on.
-pub const fn stated(path: &'static str) -> Place {
+pub const fn since_v40(path: &'static str) -> Place {
     Place { plain: None, stated: Some(path), from: Version::V40, until: Version::V45 }
 }
 
 /// In all versions, at another path from 0.0.40 on.
-pub const fn moved(plain: &'static str, stated: &'static str) -> Place {
+pub const fn moved_in_v40(plain: &'static str, stated: &'static str) -> Place {
     Place { plain: Some(plain), stated: Some(stated), from: Version::V40, until: Version::V45 }
 }
 
 impl Place {
     /// Of the versions from 0.0.40 on, only from this one on.
-    pub const fn from(self, from: Version) -> Self {
+    pub const fn since_version(self, from: Version) -> Self {
         Self { from, ..self }
     }
 
     /// Of the versions from 0.0.40 on, only up to this one.
-    pub const fn until(self, until: Version) -> Self {
+    pub const fn until_version(self, until: Version) -> Self {
         Self { until, ..self }
     }
 
@@ -98,7 +98,7 @@ impl Field {
     }
 
     /// A number that has no state in any version.
-    pub fn whole(number: impl Into<i64>) -> Self {
+    pub fn integer(number: impl Into<i64>) -> Self {
         Self::Same(json!(number.into()))
     }
 
@@ -114,20 +114,20 @@ impl Field {
 
     /// The value as a version writes it.
     #[must_use]
-    pub fn written(self, version: Version) -> Value {
+    pub fn to_json(self, version: Version) -> Value {
         let plain = version.is_plain();
         match self {
             Self::Same(value) => value,
             Self::Absent => Value::Null,
             Self::Number(number) if plain => json!(number),
             Self::Count(number) | Self::Limit(number) if plain => json!(number.unwrap_or(0)),
-            Self::Number(number) | Self::Count(number) => state_of(number),
+            Self::Number(number) | Self::Count(number) => number_object(number),
             Self::Limit(None) => json!({ "set": false, "infinite": true, "number": 0 }),
-            Self::Limit(number) => state_of(number),
+            Self::Limit(number) => number_object(number),
             Self::Real(number) if plain => json!(number),
             Self::Real(number) => json!({ "set": true, "infinite": false, "number": number }),
             Self::Time(at) if plain => json!(unix_seconds(at)),
-            Self::Time(at) => state_of(Some(unix_seconds(at))),
+            Self::Time(at) => number_object(Some(unix_seconds(at))),
             Self::Seconds(at) => json!(unix_seconds(at)),
             Self::Word(word) if plain => json!(word),
             Self::Word(word) => json!([word]),
@@ -137,28 +137,29 @@ impl Field {
             Self::Exit(exit) if plain => {
                 json!(u32::from(exit.code) << 8 | u32::from(exit.signal.unwrap_or(0)))
             }
-            Self::ExitObject(exit) if plain => plain_exit(exit),
-            Self::Exit(exit) | Self::ExitObject(exit) => stated_exit(exit),
+            Self::ExitObject(exit) if plain => exit_v38(exit),
+            Self::Exit(exit) | Self::ExitObject(exit) => exit_since_v40(exit),
         }
     }
 }
 
 /// A number with its state.
-fn state_of(number: Option<u64>) -> Value {
+fn number_object(number: Option<u64>) -> Value {
     json!({ "set": number.is_some(), "infinite": false, "number": number.unwrap_or(0) })
 }
 
-fn stated_exit(exit: ExitStatus) -> Value {
+fn exit_since_v40(exit: ExitStatus) -> Value {
     let word = match exit.signal {
         Some(_) => "SIGNALED",
         None if exit.code == 0 => "SUCCESS",
         None => "ERROR",
     };
-    let signal = json!({ "id": state_of(exit.signal.map(u64::from)), "name": "" });
-    json!({ "status": [word], "return_code": state_of(Some(exit.code.into())), "signal": signal })
+    let signal = json!({ "id": number_object(exit.signal.map(u64::from)), "name": "" });
+    let code = number_object(Some(exit.code.into()));
+    json!({ "status": [word], "return_code": code, "signal": signal })
 }
 
-fn plain_exit(exit: ExitStatus) -> Value {
+fn exit_v38(exit: ExitStatus) -> Value {
     match exit.signal {
         Some(signal) => json!({
             "status": "SIGNALED",
@@ -187,7 +188,7 @@ pub fn object<R>(
         let Some(path) = place.path(version) else { continue };
         match value(row) {
             Field::Absent => {}
-            field => insert(&mut fields, path, field.written(version)),
+            field => insert(&mut fields, path, field.to_json(version)),
         }
     }
     fields
@@ -230,7 +231,7 @@ mod tests {
     fn a_number_has_a_state_from_0_0_40_on() {
         let written = |field: Field| {
             let field = &field;
-            [Version::V38, Version::V40].map(|version| field.clone().written(version))
+            [Version::V38, Version::V40].map(|version| field.clone().to_json(version))
         };
         let state =
             |set, infinite, number| json!({ "set": set, "infinite": infinite, "number": number });
@@ -251,13 +252,13 @@ mod tests {
     fn an_exit_is_a_number_of_wait_or_an_object() {
         let killed = ExitStatus { code: 0, signal: Some(9) };
         let failed = ExitStatus { code: 3, signal: None };
-        assert_eq!(Field::Exit(killed).written(Version::V38), 9);
-        assert_eq!(Field::Exit(failed).written(Version::V38), 3 << 8);
-        let object = Field::ExitObject(failed).written(Version::V38);
+        assert_eq!(Field::Exit(killed).to_json(Version::V38), 9);
+        assert_eq!(Field::Exit(failed).to_json(Version::V38), 3 << 8);
+        let object = Field::ExitObject(failed).to_json(Version::V38);
         assert_eq!(object, json!({ "status": "ERROR", "return_code": 3 }));
         let number = |set, number| json!({ "set": set, "infinite": false, "number": number });
         assert_eq!(
-            Field::Exit(killed).written(Version::V44),
+            Field::Exit(killed).to_json(Version::V44),
             json!({
                 "status": ["SIGNALED"],
                 "return_code": number(true, 0),
@@ -268,15 +269,15 @@ mod tests {
 
     #[test]
     fn a_place_is_a_path_in_some_versions() {
-        let late = stated("a.b").from(Version::V43);
+        let late = since_v40("a.b").since_version(Version::V43);
         assert_eq!((late.path(Version::V38), late.path(Version::V42)), (None, None));
         assert_eq!(late.path(Version::V43), Some("a.b"));
-        let early = moved("free_memory", "free_mem").until(Version::V41);
+        let early = moved_in_v40("free_memory", "free_mem").until_version(Version::V41);
         assert_eq!(early.path(Version::V38), Some("free_memory"));
         assert_eq!(early.path(Version::V41), Some("free_mem"));
         assert_eq!(early.path(Version::V42), None);
-        let rows = [(late, 1), (stated("a.c"), 2), (plain("d"), 3)];
-        let shown = object(Version::V44, &rows, |row| Field::whole(*row));
+        let rows = [(late, 1), (since_v40("a.c"), 2), (only_v38("d"), 3)];
+        let shown = object(Version::V44, &rows, |row| Field::integer(*row));
         assert_eq!(Value::Object(shown), json!({ "a": { "b": 1, "c": 2 } }));
     }
 }

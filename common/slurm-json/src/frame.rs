@@ -62,12 +62,12 @@ pub fn meta(version: Version, asked: &Asked) -> Value {
 /// An answer with these fields.
 #[must_use]
 pub fn answer(version: Version, asked: &Asked, fields: Map<String, Value>) -> Value {
-    framed(version, asked, fields, &[], &[])
+    answer_with_errors(version, asked, fields, &[], &[])
 }
 
 /// An answer with these fields, errors and warnings.
 #[must_use]
-pub fn framed(
+pub fn answer_with_errors(
     version: Version,
     asked: &Asked,
     fields: Map<String, Value>,
@@ -116,12 +116,18 @@ mod tests {
             source: "kant".to_owned(),
         };
         let fields = list("jobs", Vec::new());
-        let old = framed(Version::V38, &asked, fields.clone(), std::slice::from_ref(&entry), &[]);
+        let old = answer_with_errors(
+            Version::V38,
+            &asked,
+            fields.clone(),
+            std::slice::from_ref(&entry),
+            &[],
+        );
         assert_eq!(old["meta"]["Slurm"]["release"], "22.05.8");
         assert_eq!(old["meta"]["Slurm"]["version"], json!({ "major": 22, "micro": 8, "minor": 5 }));
         assert_eq!(old["errors"][0]["error_number"], 2017);
         assert_eq!(old.get("warnings"), None);
-        let new = framed(Version::V44, &asked, fields, &[entry], &["w".to_owned()]);
+        let new = answer_with_errors(Version::V44, &asked, fields, &[entry], &["w".to_owned()]);
         assert_eq!(new["meta"]["plugin"]["data_parser"], "data_parser/v0.0.44");
         assert_eq!(new["meta"]["slurm"]["release"], "25.11.0");
         assert_eq!(new["meta"]["slurm"]["version"]["minor"], "11");

@@ -21,14 +21,14 @@ pub fn is_empty(value: &Value) -> bool {
 pub fn is_unset(value: &Value) -> Result<bool, String> {
     match value {
         Value::Object(object) if object.contains_key("set") => {
-            Ok(!member(object, "set")? && !member(object, "infinite")?)
+            Ok(!flag_member(object, "set")? && !flag_member(object, "infinite")?)
         }
         _ => Ok(is_empty(value)),
     }
 }
 
 /// A flag of an object; false if it is not there.
-fn member(object: &Map<String, Value>, name: &str) -> Result<bool, String> {
+fn flag_member(object: &Map<String, Value>, name: &str) -> Result<bool, String> {
     match object.get(name) {
         None | Some(Value::Null) => Ok(false),
         Some(value) => flag(value).map_err(|why| format!("`{name}`: {why}")),
@@ -52,7 +52,7 @@ pub fn amount(value: &Value) -> Result<Amount, String> {
         Value::Number(number) => number.as_i64().map(Amount::Of).ok_or_else(forms),
         Value::String(text) => text.trim().parse().map(Amount::Of).map_err(|_| forms()),
         Value::Object(object) => {
-            if member(object, "infinite")? {
+            if flag_member(object, "infinite")? {
                 return Ok(Amount::Infinite);
             }
             let number = object.get("number").filter(|number| !number.is_object());

@@ -44,7 +44,7 @@ fn attribute_fields(ask: &Ask, version: Version) -> Map<String, Value> {
                     Some(attributes::Value::Time(at)) => Some(at),
                     _ => None,
                 };
-                Field::Time(at).written(version)
+                Field::Time(at).to_json(version)
             }
             (_, Some(attributes::Value::Integer(number))) => json!(number),
             (Kind::Nice, None) => json!(0),
@@ -62,7 +62,7 @@ pub fn list_times(page: &Page, version: Version) -> Map<String, Value> {
     if version.is_plain() {
         return Map::new();
     }
-    let at = Field::Time(Some(page.as_of)).written(version);
+    let at = Field::Time(Some(page.as_of)).to_json(version);
     Map::from_iter([("last_backfill".to_owned(), at.clone()), ("last_update".to_owned(), at)])
 }
 

@@ -4,7 +4,7 @@
 mod line_part;
 
 use crate::size::{Unit, format_size};
-use common::hostlist::fold;
+use common::hostlist::compress;
 use common::id::{ArrayIndex, Gid, JobKey};
 use common::job::array::index_ranges;
 use common::job::{ExitStatus, Outcome, Phase};
@@ -62,7 +62,7 @@ impl Line<'_> {
 
     /// The plain job id, which for several array tasks is the array's; `43.batch`.
     #[must_use]
-    pub fn number(&self) -> String {
+    pub fn job_id(&self) -> String {
         let step = self.part.suffix();
         match (self.jobs, self.job.number) {
             ([_, _, ..], _) => self.job.key.job.to_string(),
@@ -79,7 +79,7 @@ impl Line<'_> {
         }
         let shares = self.job.allocation.iter().flat_map(|given| given.shares());
         let shares = shares.take(if self.is_batch() { 1 } else { usize::MAX });
-        fold(shares.map(|share| &share.node))
+        compress(shares.map(|share| &share.node))
     }
 
     /// The number of nodes allocated, or requested.
@@ -212,7 +212,7 @@ impl Line<'_> {
 
     /// Whether its state is one of these names or codes.
     #[must_use]
-    pub fn is_in(&self, states: &[String]) -> bool {
+    pub fn is_in_state(&self, states: &[String]) -> bool {
         let (word, code) = self.state();
         let own = [word, code, &self.job.state, &self.job.state_code];
         states.iter().any(|state| own.iter().any(|own| own.eq_ignore_ascii_case(state)))

@@ -2,7 +2,7 @@
 //! What kant does not measure, such as the load, is 0.
 //! Source: Slurm's OpenAPI documents, `node`.
 
-use crate::field::{Field, Place, always, moved, object, plain, stated};
+use crate::field::{Field, Place, in_all_versions, moved_in_v40, object, only_v38, since_v40};
 use crate::node_state::{gres, state_and_flags, unavailable_reason};
 use crate::partitions::{has_node, partitions};
 use crate::size::{Unit, format_size};
@@ -32,97 +32,99 @@ pub fn node(context: &NodeContext<'_>, version: Version) -> Value {
 }
 
 const ROWS: &[Row] = &[
-    (always("architecture"), |_| Field::text("")),
-    (always("burstbuffer_network_address"), |_| Field::text("")),
-    (always("boards"), |_| Field::whole(1)),
-    (always("boot_time"), |_| Field::Time(None)),
-    (stated("cert_flags").from(Version::V43), |_| Field::Same(json!([]))),
-    (stated("cluster_name"), |c| Field::text(c.cluster)),
-    (always("comment"), |_| Field::text("")),
-    (always("cores"), |c| {
+    (in_all_versions("architecture"), |_| Field::text("")),
+    (in_all_versions("burstbuffer_network_address"), |_| Field::text("")),
+    (in_all_versions("boards"), |_| Field::integer(1)),
+    (in_all_versions("boot_time"), |_| Field::Time(None)),
+    (since_v40("cert_flags").since_version(Version::V43), |_| Field::Same(json!([]))),
+    (since_v40("cluster_name"), |c| Field::text(c.cluster)),
+    (in_all_versions("comment"), |_| Field::text("")),
+    (in_all_versions("cores"), |c| {
         let has = &c.node.inventory;
         Field::Same(json!(has.cores.len() / has.sockets.max(1) as usize))
     }),
-    (always("cpu_binding"), |_| Field::whole(0)),
-    (always("cpu_load"), |_| Field::whole(0)),
-    (moved("free_memory", "free_mem"), |c| {
+    (in_all_versions("cpu_binding"), |_| Field::integer(0)),
+    (in_all_versions("cpu_load"), |_| Field::integer(0)),
+    (moved_in_v40("free_memory", "free_mem"), |c| {
         let free = c.node.inventory.memory.0.saturating_sub(c.node.memory_used.0);
         Field::Count(Some(free >> 20))
     }),
-    (always("cpus"), |c| Field::whole(cpus(c))),
-    (stated("effective_cpus"), |c| Field::whole(cpus(c))),
-    (always("extra"), |_| Field::text("")),
-    (always("last_busy"), |_| Field::Time(None)),
-    (always("features"), |c| Field::Words(features(c))),
-    (always("active_features"), |c| Field::Words(features(c))),
-    (stated("gpu_spec").from(Version::V41), |_| Field::text("")),
-    (always("gres"), |c| Field::text(gres(&c.node.inventory.gpus))),
-    (always("gres_drained"), |_| Field::text("N/A")),
-    (always("gres_used"), |c| {
+    (in_all_versions("cpus"), |c| Field::integer(cpus(c))),
+    (since_v40("effective_cpus"), |c| Field::integer(cpus(c))),
+    (in_all_versions("extra"), |_| Field::text("")),
+    (in_all_versions("last_busy"), |_| Field::Time(None)),
+    (in_all_versions("features"), |c| Field::Words(features(c))),
+    (in_all_versions("active_features"), |c| Field::Words(features(c))),
+    (since_v40("gpu_spec").since_version(Version::V41), |_| Field::text("")),
+    (in_all_versions("gres"), |c| Field::text(gres(&c.node.inventory.gpus))),
+    (in_all_versions("gres_drained"), |_| Field::text("N/A")),
+    (in_all_versions("gres_used"), |c| {
         Field::text(match c.node.inventory.gpus.first() {
             None => "gpu:0".to_owned(),
             Some(gpu) => format!("gpu:{}:{}", gpu.kind.0, c.node.gpus_used),
         })
     }),
-    (stated("instance_id"), |_| Field::text("")),
-    (stated("instance_type"), |_| Field::text("")),
-    (always("mcs_label"), |_| Field::text("")),
-    (always("name"), |c| Field::text(&c.node.name)),
-    (plain("next_state_after_reboot"), |_| Field::text("invalid")),
-    (plain("next_state_after_reboot_flags"), |_| Field::Same(json!([]))),
-    (stated("next_state_after_reboot"), |_| Field::Same(json!(["INVALID"]))),
-    (always("address"), |c| Field::text(&c.node.address)),
-    (always("hostname"), |c| Field::text(&c.node.name)),
-    (plain("state"), |c| Field::text(state_and_flags(c.node).0)),
-    (plain("state_flags"), |c| Field::Same(json!(state_and_flags(c.node).1))),
-    (stated("state"), |c| {
+    (since_v40("instance_id"), |_| Field::text("")),
+    (since_v40("instance_type"), |_| Field::text("")),
+    (in_all_versions("mcs_label"), |_| Field::text("")),
+    (in_all_versions("name"), |c| Field::text(&c.node.name)),
+    (only_v38("next_state_after_reboot"), |_| Field::text("invalid")),
+    (only_v38("next_state_after_reboot_flags"), |_| Field::Same(json!([]))),
+    (since_v40("next_state_after_reboot"), |_| Field::Same(json!(["INVALID"]))),
+    (in_all_versions("address"), |c| Field::text(&c.node.address)),
+    (in_all_versions("hostname"), |c| Field::text(&c.node.name)),
+    (only_v38("state"), |c| Field::text(state_and_flags(c.node).0)),
+    (only_v38("state_flags"), |c| Field::Same(json!(state_and_flags(c.node).1))),
+    (since_v40("state"), |c| {
         let (state, flags) = state_and_flags(c.node);
         let words = std::iter::once(state.to_ascii_uppercase());
         Field::Words(words.chain(flags.into_iter().map(str::to_owned)).collect())
     }),
-    (always("operating_system"), |_| Field::text("")),
-    (plain("owner"), |_| Field::Same(Value::Null)),
-    (stated("owner"), |_| Field::text("")),
-    (always("partitions"), |c| {
+    (in_all_versions("operating_system"), |_| Field::text("")),
+    (only_v38("owner"), |_| Field::Same(Value::Null)),
+    (since_v40("owner"), |_| Field::text("")),
+    (in_all_versions("partitions"), |c| {
         let of = partitions(c.queues).filter(|queue| has_node(queue, c.node));
         Field::Same(of.map(|queue| queue.name.as_str()).collect())
     }),
-    (always("port"), |_| Field::whole(0)),
-    (always("real_memory"), |c| Field::Same(json!(c.node.inventory.memory.0 >> 20))),
-    (always("reason"), |c| {
+    (in_all_versions("port"), |_| Field::integer(0)),
+    (in_all_versions("real_memory"), |c| Field::Same(json!(c.node.inventory.memory.0 >> 20))),
+    (in_all_versions("reason"), |c| {
         Field::text_or_empty(Some(unavailable_reason(c.node)).filter(|why| why != "none"))
     }),
-    (always("reason_changed_at"), |c| Field::Time(c.node.drain.as_ref().map(|drain| drain.since))),
-    (plain("reason_set_by_user"), |c| Field::Same(json!(c.drained_by))),
-    (stated("reason_set_by_user"), |c| Field::text_or_empty(c.drained_by)),
-    (stated("res_cores_per_gpu").from(Version::V41), |_| Field::whole(0)),
-    (stated("reservation"), |_| Field::text("")),
-    (stated("resume_after"), |_| Field::Number(None)),
-    (always("slurmd_start_time"), |_| Field::Time(None)),
-    (always("sockets"), |c| Field::whole(c.node.inventory.sockets.max(1))),
-    (stated("specialized_cores"), |_| Field::whole(0)),
-    (stated("specialized_cpus"), |_| Field::text("")),
-    (stated("specialized_memory"), |_| Field::whole(0)),
-    (stated("suspend_time").from(Version::V45), |_| Field::Number(None)),
-    (always("threads"), |c| Field::whole(c.node.inventory.threads_per_core)),
-    (stated("tls_cert_last_renewal").from(Version::V43), |_| Field::Number(None)),
-    (stated("topology").from(Version::V43), |_| Field::text("")),
-    (always("temporary_disk"), |_| Field::whole(0)),
-    (always("weight"), |_| Field::whole(1)),
-    (always("tres"), |c| {
+    (in_all_versions("reason_changed_at"), |c| {
+        Field::Time(c.node.drain.as_ref().map(|drain| drain.since))
+    }),
+    (only_v38("reason_set_by_user"), |c| Field::Same(json!(c.drained_by))),
+    (since_v40("reason_set_by_user"), |c| Field::text_or_empty(c.drained_by)),
+    (since_v40("res_cores_per_gpu").since_version(Version::V41), |_| Field::integer(0)),
+    (since_v40("reservation"), |_| Field::text("")),
+    (since_v40("resume_after"), |_| Field::Number(None)),
+    (in_all_versions("slurmd_start_time"), |_| Field::Time(None)),
+    (in_all_versions("sockets"), |c| Field::integer(c.node.inventory.sockets.max(1))),
+    (since_v40("specialized_cores"), |_| Field::integer(0)),
+    (since_v40("specialized_cpus"), |_| Field::text("")),
+    (since_v40("specialized_memory"), |_| Field::integer(0)),
+    (since_v40("suspend_time").since_version(Version::V45), |_| Field::Number(None)),
+    (in_all_versions("threads"), |c| Field::integer(c.node.inventory.threads_per_core)),
+    (since_v40("tls_cert_last_renewal").since_version(Version::V43), |_| Field::Number(None)),
+    (since_v40("topology").since_version(Version::V43), |_| Field::text("")),
+    (in_all_versions("temporary_disk"), |_| Field::integer(0)),
+    (in_all_versions("weight"), |_| Field::integer(1)),
+    (in_all_versions("tres"), |c| {
         let has = &c.node.inventory;
         Field::text(tres(has.cpu_count().0, has.memory, has.gpu_count().0))
     }),
-    (moved("slurmd_version", "version"), |c| Field::text(&c.node.version)),
-    (always("alloc_memory"), |c| Field::Same(json!(c.node.memory_used.0 >> 20))),
-    (always("alloc_cpus"), |c| Field::whole(c.node.cpus_used.0)),
-    (moved("idle_cpus", "alloc_idle_cpus"), |c| {
-        Field::whole(cpus(c).saturating_sub(c.node.cpus_used.0))
+    (moved_in_v40("slurmd_version", "version"), |c| Field::text(&c.node.version)),
+    (in_all_versions("alloc_memory"), |c| Field::Same(json!(c.node.memory_used.0 >> 20))),
+    (in_all_versions("alloc_cpus"), |c| Field::integer(c.node.cpus_used.0)),
+    (moved_in_v40("idle_cpus", "alloc_idle_cpus"), |c| {
+        Field::integer(cpus(c).saturating_sub(c.node.cpus_used.0))
     }),
-    (always("tres_used"), |c| {
+    (in_all_versions("tres_used"), |c| {
         Field::text(tres(c.node.cpus_used.0, c.node.memory_used, c.node.gpus_used.0))
     }),
-    (always("tres_weighted"), |_| Field::Same(json!(0.0))),
+    (in_all_versions("tres_weighted"), |_| Field::Same(json!(0.0))),
 ];
 
 fn cpus(context: &NodeContext<'_>) -> u32 {

@@ -60,7 +60,7 @@ impl Selection {
         among(&self.users, &[&job.owner.name, &uid])
             && among(&self.accounts, &[account])
             && among(&self.queues, &[queue])
-            && (self.states.is_empty() || line.is_in(&self.states))
+            && (self.states.is_empty() || line.is_in_state(&self.states))
             && self.submitted_until.is_none_or(|until| job.submitted_at <= until)
     }
 }

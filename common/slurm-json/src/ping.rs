@@ -1,7 +1,7 @@
 //! The controller that answers, as GET /slurm/{version}/ping shows it.
 //! Source: Slurm's OpenAPI documents, `controller_ping` (0.0.38: `ping`).
 
-use crate::field::{Field, Place, always, object, plain, stated};
+use crate::field::{Field, Place, in_all_versions, object, only_v38, since_v40};
 use crate::frame::list;
 use crate::version::Version;
 use serde_json::{Map, Value};
@@ -24,14 +24,14 @@ pub fn ping(host: &str, leads: bool, version: Version) -> Map<String, Value> {
 }
 
 const ROWS: &[Row] = &[
-    (always("hostname"), |a| Field::text(a.host)),
-    (plain("ping"), |_| Field::text("UP")),
-    (stated("pinged"), |_| Field::text("UP")),
-    (stated("latency"), |_| Field::whole(0)),
-    (always("mode"), |a| Field::text(if a.leads { "primary" } else { "backup" })),
-    (plain("status"), |_| Field::whole(0)),
-    (stated("responding").from(Version::V41), |_| Field::flag(true)),
-    (stated("primary").from(Version::V41), |a| Field::flag(a.leads)),
+    (in_all_versions("hostname"), |a| Field::text(a.host)),
+    (only_v38("ping"), |_| Field::text("UP")),
+    (since_v40("pinged"), |_| Field::text("UP")),
+    (since_v40("latency"), |_| Field::integer(0)),
+    (in_all_versions("mode"), |a| Field::text(if a.leads { "primary" } else { "backup" })),
+    (only_v38("status"), |_| Field::integer(0)),
+    (since_v40("responding").since_version(Version::V41), |_| Field::flag(true)),
+    (since_v40("primary").since_version(Version::V41), |a| Field::flag(a.leads)),
 ];
 
 #[cfg(test)]

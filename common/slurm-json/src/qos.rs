@@ -2,7 +2,7 @@
 //! Source: Slurm's OpenAPI documents, `qos`.
 
 use crate::account_job::tres_of_limits;
-use crate::field::{Field, Place, always, object, stated};
+use crate::field::{Field, Place, in_all_versions, object, since_v40};
 use crate::version::Version;
 use common::policy::qos::Qos;
 use serde_json::{Value, json};
@@ -25,51 +25,55 @@ pub fn qos(qos: &Qos, place: usize, version: Version) -> Value {
 }
 
 const ROWS: &[Row] = &[
-    (always("description"), |q| Field::text(&q.qos.name)),
-    (always("flags"), |_| none()),
-    (always("id"), |q| Field::Same(json!(q.place))),
-    (always("limits.grace_time"), |_| Field::whole(0)),
-    (stated("limits.max.active_jobs.accruing"), |_| Field::Limit(None)),
-    (stated("limits.max.active_jobs.count"), |q| Field::Limit(q.qos.limits.jobs.map(u64::from))),
-    (always("limits.max.jobs.active_jobs.per.account"), |_| Field::Limit(None)),
-    (always("limits.max.jobs.active_jobs.per.user"), |q| {
+    (in_all_versions("description"), |q| Field::text(&q.qos.name)),
+    (in_all_versions("flags"), |_| empty_list()),
+    (in_all_versions("id"), |q| Field::Same(json!(q.place))),
+    (in_all_versions("limits.grace_time"), |_| Field::integer(0)),
+    (since_v40("limits.max.active_jobs.accruing"), |_| Field::Limit(None)),
+    (since_v40("limits.max.active_jobs.count"), |q| Field::Limit(q.qos.limits.jobs.map(u64::from))),
+    (in_all_versions("limits.max.jobs.active_jobs.per.account"), |_| Field::Limit(None)),
+    (in_all_versions("limits.max.jobs.active_jobs.per.user"), |q| {
         Field::Limit(q.qos.limits_per_user.jobs.map(u64::from))
     }),
-    (stated("limits.max.jobs.count").from(Version::V42), |_| Field::Limit(None)),
-    (always("limits.max.jobs.per.account"), |_| Field::Limit(None)),
-    (always("limits.max.jobs.per.user"), |_| Field::Limit(None)),
-    (stated("limits.max.accruing.per.account"), |_| Field::Limit(None)),
-    (stated("limits.max.accruing.per.user"), |_| Field::Limit(None)),
-    (always("limits.max.tres.total"), |q| Field::Same(tres_of_limits(&q.qos.limits, q.version))),
-    (stated("limits.max.tres.minutes.total").from(Version::V42), |_| none()),
-    (always("limits.max.tres.minutes.per.qos"), |_| none()),
-    (always("limits.max.tres.minutes.per.job"), |_| none()),
-    (always("limits.max.tres.minutes.per.account"), |_| none()),
-    (always("limits.max.tres.minutes.per.user"), |_| none()),
-    (always("limits.max.tres.per.account"), |_| none()),
-    (always("limits.max.tres.per.job"), |_| none()),
-    (always("limits.max.tres.per.node"), |_| none()),
-    (always("limits.max.tres.per.user"), |q| {
+    (since_v40("limits.max.jobs.count").since_version(Version::V42), |_| Field::Limit(None)),
+    (in_all_versions("limits.max.jobs.per.account"), |_| Field::Limit(None)),
+    (in_all_versions("limits.max.jobs.per.user"), |_| Field::Limit(None)),
+    (since_v40("limits.max.accruing.per.account"), |_| Field::Limit(None)),
+    (since_v40("limits.max.accruing.per.user"), |_| Field::Limit(None)),
+    (in_all_versions("limits.max.tres.total"), |q| {
+        Field::Same(tres_of_limits(&q.qos.limits, q.version))
+    }),
+    (since_v40("limits.max.tres.minutes.total").since_version(Version::V42), |_| empty_list()),
+    (in_all_versions("limits.max.tres.minutes.per.qos"), |_| empty_list()),
+    (in_all_versions("limits.max.tres.minutes.per.job"), |_| empty_list()),
+    (in_all_versions("limits.max.tres.minutes.per.account"), |_| empty_list()),
+    (in_all_versions("limits.max.tres.minutes.per.user"), |_| empty_list()),
+    (in_all_versions("limits.max.tres.per.account"), |_| empty_list()),
+    (in_all_versions("limits.max.tres.per.job"), |_| empty_list()),
+    (in_all_versions("limits.max.tres.per.node"), |_| empty_list()),
+    (in_all_versions("limits.max.tres.per.user"), |q| {
         Field::Same(tres_of_limits(&q.qos.limits_per_user, q.version))
     }),
-    (always("limits.max.wall_clock.per.qos"), |_| Field::Limit(None)),
-    (always("limits.max.wall_clock.per.job"), |q| Field::minutes(q.qos.time_limit_max)),
-    (always("limits.factor"), |_| Field::Real(1.0)),
-    (always("limits.min.priority_threshold"), |_| Field::Limit(None)),
-    (always("limits.min.tres.per.job"), |_| none()),
-    (always("name"), |q| Field::text(&q.qos.name)),
-    (always("preempt.list"), |_| none()),
-    (always("preempt.mode"), |q| {
+    (in_all_versions("limits.max.wall_clock.per.qos"), |_| Field::Limit(None)),
+    (in_all_versions("limits.max.wall_clock.per.job"), |q| Field::minutes(q.qos.time_limit_max)),
+    (in_all_versions("limits.factor"), |_| Field::Real(1.0)),
+    (in_all_versions("limits.min.priority_threshold"), |_| Field::Limit(None)),
+    (in_all_versions("limits.min.tres.per.job"), |_| empty_list()),
+    (in_all_versions("name"), |q| Field::text(&q.qos.name)),
+    (in_all_versions("preempt.list"), |_| empty_list()),
+    (in_all_versions("preempt.mode"), |q| {
         let is_preemptible = q.qos.preemptible == Some(true);
         Field::Same(json!([if is_preemptible { "REQUEUE" } else { "DISABLED" }]))
     }),
-    (always("preempt.exempt_time"), |_| Field::Number(None)),
-    (always("priority"), |q| Field::Count(Some(u64::try_from(q.qos.priority).unwrap_or(0)))),
-    (always("usage_factor"), |_| Field::Real(1.0)),
-    (always("usage_threshold"), |_| Field::Real(0.0)),
+    (in_all_versions("preempt.exempt_time"), |_| Field::Number(None)),
+    (in_all_versions("priority"), |q| {
+        Field::Count(Some(u64::try_from(q.qos.priority).unwrap_or(0)))
+    }),
+    (in_all_versions("usage_factor"), |_| Field::Real(1.0)),
+    (in_all_versions("usage_threshold"), |_| Field::Real(0.0)),
 ];
 
-fn none() -> Field {
+fn empty_list() -> Field {
     Field::Same(json!([]))
 }
 

@@ -1,9 +1,9 @@
 //! Reservations as GET /slurm/{version}/reservations shows them.
 //! Source: Slurm's OpenAPI documents, `reservation_info` (0.0.38: `reservation`).
 
-use crate::field::{Field, Place, always, object, plain, stated};
+use crate::field::{Field, Place, in_all_versions, object, only_v38, since_v40};
 use crate::version::Version;
-use common::hostlist::fold;
+use common::hostlist::compress;
 use common::wire::api::{NodeView, ReservationView};
 use serde_json::{Value, json};
 
@@ -27,17 +27,17 @@ pub fn reservation(reservation: &ReservationView, nodes: &[NodeView], version: V
 }
 
 const ROWS: &[Row] = &[
-    (always("accounts"), |r| joined(&r.reservation.accounts)),
-    (always("burst_buffer"), |_| Field::text("")),
-    (always("core_count"), |r| {
+    (in_all_versions("accounts"), |r| comma_separated(&r.reservation.accounts)),
+    (in_all_versions("burst_buffer"), |_| Field::text("")),
+    (in_all_versions("core_count"), |r| {
         let cores = r.nodes.iter().map(|node| node.inventory.cores.len());
         Field::Same(json!(cores.sum::<usize>()))
     }),
-    (plain("core_spec_cnt"), |_| Field::whole(0)),
-    (stated("core_specializations"), |_| Field::Same(json!([]))),
-    (always("end_time"), |r| Field::Time(Some(r.reservation.to))),
-    (always("features"), |_| Field::text("")),
-    (always("flags"), |r| {
+    (only_v38("core_spec_cnt"), |_| Field::integer(0)),
+    (since_v40("core_specializations"), |_| Field::Same(json!([]))),
+    (in_all_versions("end_time"), |r| Field::Time(Some(r.reservation.to))),
+    (in_all_versions("features"), |_| Field::text("")),
+    (in_all_versions("flags"), |r| {
         let is_maintenance = r.reservation.maintenance;
         Field::Same(if is_maintenance {
             json!(["MAINT", "SPEC_NODES"])
@@ -45,26 +45,26 @@ const ROWS: &[Row] = &[
             json!(["SPEC_NODES"])
         })
     }),
-    (always("groups"), |r| joined(&r.reservation.groups)),
-    (always("licenses"), |_| Field::text("")),
-    (always("max_start_delay"), |_| Field::whole(0)),
-    (always("name"), |r| Field::text(&r.reservation.name)),
-    (always("node_count"), |r| Field::Same(json!(r.reservation.nodes.len()))),
-    (always("node_list"), |r| Field::text(fold(&r.reservation.nodes))),
-    (always("partition"), |_| Field::text("")),
-    (always("purge_completed.time"), |_| Field::Count(None)),
-    (always("start_time"), |r| Field::Time(Some(r.reservation.from))),
-    (plain("watts"), |_| Field::whole(0)),
-    (stated("watts").until(Version::V44), |_| Field::Number(None)),
-    (always("tres"), |r| {
+    (in_all_versions("groups"), |r| comma_separated(&r.reservation.groups)),
+    (in_all_versions("licenses"), |_| Field::text("")),
+    (in_all_versions("max_start_delay"), |_| Field::integer(0)),
+    (in_all_versions("name"), |r| Field::text(&r.reservation.name)),
+    (in_all_versions("node_count"), |r| Field::Same(json!(r.reservation.nodes.len()))),
+    (in_all_versions("node_list"), |r| Field::text(compress(&r.reservation.nodes))),
+    (in_all_versions("partition"), |_| Field::text("")),
+    (in_all_versions("purge_completed.time"), |_| Field::Count(None)),
+    (in_all_versions("start_time"), |r| Field::Time(Some(r.reservation.from))),
+    (only_v38("watts"), |_| Field::integer(0)),
+    (since_v40("watts").until_version(Version::V44), |_| Field::Number(None)),
+    (in_all_versions("tres"), |r| {
         let cpus: u32 = r.nodes.iter().map(|node| node.inventory.cpu_count().0).sum();
         Field::text(format!("cpu={cpus}"))
     }),
-    (always("users"), |r| joined(&r.reservation.users)),
+    (in_all_versions("users"), |r| comma_separated(&r.reservation.users)),
 ];
 
 /// Names separated by commas.
-fn joined(names: &[impl ToString]) -> Field {
+fn comma_separated(names: &[impl ToString]) -> Field {
     Field::text(names.iter().map(ToString::to_string).collect::<Vec<_>>().join(","))
 }
 

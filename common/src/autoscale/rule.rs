@@ -252,8 +252,8 @@ pub struct Queue {
 impl Default for Queue {
     fn default() -> Self {
         Self {
-            freeness_min: Freeness::whole(10),
-            freeness_max: Freeness::whole(60),
+            freeness_min: Freeness::from_whole(10),
+            freeness_max: Freeness::from_whole(60),
             kv_max: Fraction(900),
             kv_min: Fraction(500),
             waiting_max: Requests(500),

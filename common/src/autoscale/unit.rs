@@ -81,12 +81,12 @@ impl Visitor<'_> for ThousandthsVisitor {
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<u64, E> {
-        thousandths(value).ok_or_else(|| E::invalid_value(Unexpected::Float(value), &self))
+        f64_to_thousandths(value).ok_or_else(|| E::invalid_value(Unexpected::Float(value), &self))
     }
 }
 
 /// The number in thousandths, rounded to the nearest.
-fn thousandths(value: f64) -> Option<u64> {
+fn f64_to_thousandths(value: f64) -> Option<u64> {
     (0.0..=AMOUNT_MAX).contains(&value).then(|| (value * 1000.0).round() as u64)
 }
 
@@ -116,8 +116,8 @@ macro_rules! decimal {
             /// A measured number, rounded to thousandths. `None` if it is not a number from 0 to a
             /// thousand million.
             #[must_use]
-            pub fn measured(number: f64) -> Option<Self> {
-                thousandths(number).map(Self)
+            pub fn from_f64(number: f64) -> Option<Self> {
+                f64_to_thousandths(number).map(Self)
             }
 
             #[must_use]
@@ -198,7 +198,7 @@ impl Freeness {
     pub const DRAINING: Self = Self(i64::MIN);
 
     #[must_use]
-    pub const fn whole(steps: i32) -> Self {
+    pub const fn from_whole(steps: i32) -> Self {
         Self(steps as i64 * 1000)
     }
 }
@@ -213,7 +213,7 @@ impl Serialize for Freeness {
 impl<'de> Deserialize<'de> for Freeness {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let number = f64::deserialize(deserializer)?;
-        let size = thousandths(number.abs()).and_then(|size| i64::try_from(size).ok());
+        let size = f64_to_thousandths(number.abs()).and_then(|size| i64::try_from(size).ok());
         let error = || D::Error::invalid_value(Unexpected::Float(number), &ThousandthsVisitor);
         Ok(Self(if number < 0.0 { -size.ok_or_else(error)? } else { size.ok_or_else(error)? }))
     }
@@ -263,7 +263,7 @@ mod tests {
         assert_eq!(Fraction(705).percent(), "70.5 %");
         assert_eq!(Freeness(-1250).to_string(), "-1.25");
         assert_eq!(serde_json::from_str::<Freeness>("-1.25").unwrap(), Freeness(-1250));
-        assert_eq!(serde_json::from_str::<Freeness>("10").unwrap(), Freeness::whole(10));
+        assert_eq!(serde_json::from_str::<Freeness>("10").unwrap(), Freeness::from_whole(10));
     }
 
     #[test]
@@ -294,8 +294,8 @@ mod tests {
             let error = serde_json::from_str::<Requests>(text).unwrap_err().to_string();
             assert!(error.contains("a number from 0 to 1000000000"), "{text}: {error}");
         }
-        assert_eq!(Requests::measured(f64::NAN), None);
-        assert_eq!(Requests::measured(f64::INFINITY), None);
-        assert_eq!(Requests::measured(1.5), Some(Requests(1500)));
+        assert_eq!(Requests::from_f64(f64::NAN), None);
+        assert_eq!(Requests::from_f64(f64::INFINITY), None);
+        assert_eq!(Requests::from_f64(1.5), Some(Requests(1500)));
     }
 }

@@ -37,14 +37,14 @@ impl Serialize for AmountsTable {
             map.serialize_entry("cpus", &cpus)?;
         }
         if let Some(memory) = amounts.memory {
-            map.serialize_entry("memory", &exact(memory))?;
+            map.serialize_entry("memory", &exact_memory_text(memory))?;
         }
         map.end()
     }
 }
 
 /// In the largest unit that says it exactly, so that it reads back.
-fn exact(memory: Bytes) -> String {
+fn exact_memory_text(memory: Bytes) -> String {
     let units = [(40, "T"), (30, "G"), (20, "M"), (10, "K"), (0, "B")];
     let whole = |(shift, _): &&(u32, &str)| memory.0.trailing_zeros() >= *shift;
     let (shift, unit) = units.iter().find(whole).copied().unwrap_or((0, "B"));
@@ -74,7 +74,7 @@ impl<'de> Visitor<'de> for Reader {
                 "cpus" => amounts.cpus = Some(Cpus(map.next_value()?)),
                 "memory" => amounts.memory = Some(map.next_value::<Memory>()?.0),
                 _ => {
-                    let kind = kind(&key).map_err(A::Error::custom)?;
+                    let kind = parse_gpu_kind(&key).map_err(A::Error::custom)?;
                     amounts.gpus.insert(kind, Gpus(map.next_value()?));
                 }
             }
@@ -83,7 +83,7 @@ impl<'de> Visitor<'de> for Reader {
     }
 }
 
-fn kind(key: &str) -> Result<GpuKind, String> {
+fn parse_gpu_kind(key: &str) -> Result<GpuKind, String> {
     if let Some((_, meant)) = NO_KINDS.iter().find(|(word, _)| *word == key) {
         return Err(format!("`{key}` is no kind of GPU: write `{meant}`"));
     }

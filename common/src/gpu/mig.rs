@@ -29,12 +29,12 @@ impl GpuKind {
     /// The kind of a MIG device with this profile name: an `h100` with profile `1g.10gb+me` has the
     /// kind `h100-1g.10gb+me`.
     #[must_use]
-    pub fn mig(&self, profile: &str) -> Self {
+    pub fn with_mig_profile(&self, profile: &str) -> Self {
         Self(format!("{}-{}", self.0, profile.to_ascii_lowercase()))
     }
 
-    /// Is it a kind of MIG devices, as made by [`mig`](Self::mig)? It ends in a number of compute
-    /// slices and an amount of memory, such as `-3g.40gb`, and possibly a suffix.
+    /// Is it a kind of MIG devices, as made by [`mig`](Self::with_mig_profile)? It ends in a number
+    /// of compute slices and an amount of memory, such as `-3g.40gb`, and possibly a suffix.
     #[must_use]
     pub fn is_mig(&self) -> bool {
         // A profile may contain a hyphen itself: `1g.24gb-me`.
@@ -77,7 +77,7 @@ pub fn cuda_visible_ids<'id>(ids: &[&'id str]) -> Vec<&'id str> {
 impl Gpu {
     /// The id of the whole GPU: its own, or its parent's for a MIG device.
     #[must_use]
-    pub fn whole(&self) -> &str {
+    pub fn whole_gpu_id(&self) -> &str {
         self.mig.as_ref().map_or(&self.uuid, |mig| &mig.of)
     }
 }
@@ -89,9 +89,9 @@ mod tests {
     #[test]
     fn a_mig_device_has_a_kind_of_its_own_that_is_known_as_one() {
         let whole = GpuKind("h100".to_owned());
-        assert_eq!(whole.mig("3g.40gb").0, "h100-3g.40gb");
+        assert_eq!(whole.with_mig_profile("3g.40gb").0, "h100-3g.40gb");
         for profile in ["1g.10gb", "1g.10gb+me", "7g.80gb", "1c.3g.40gb", "1G.5GB", "1g.24gb-me"] {
-            assert!(whole.mig(profile).is_mig(), "{profile}");
+            assert!(whole.with_mig_profile(profile).is_mig(), "{profile}");
         }
     }
 
@@ -104,9 +104,9 @@ mod tests {
         let text = r#"{"index":3,"uuid":"MIG-1","model":"NVIDIA H100","kind":"h100-1g.10gb",
             "memory":1,"minor":0,"pci_bus_id":"0000:01:00.0","numa":null,"cpus":"0-1"}"#;
         let gpu: Gpu = serde_json::from_str(text).unwrap();
-        assert_eq!((&gpu.mig, gpu.whole()), (&None, "MIG-1"));
+        assert_eq!((&gpu.mig, gpu.whole_gpu_id()), (&None, "MIG-1"));
         let gpu = Gpu { mig: Some(mig), ..gpu };
-        assert_eq!(gpu.whole(), "GPU-0");
+        assert_eq!(gpu.whole_gpu_id(), "GPU-0");
         let packed = rmp_serde::to_vec_named(&gpu).unwrap();
         assert_eq!(rmp_serde::from_slice::<Gpu>(&packed).unwrap(), gpu);
     }

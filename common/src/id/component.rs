@@ -19,7 +19,7 @@ impl JobKey {
 
     /// The offset of the component that it names, if any.
     #[must_use]
-    pub const fn offset(self) -> Option<u32> {
+    pub const fn component_offset(self) -> Option<u32> {
         match self.index {
             Some(ArrayIndex(index)) if index > u32::MAX - SET_SIZE_MAX => Some(u32::MAX - index),
             _ => None,
@@ -30,14 +30,18 @@ impl JobKey {
 impl FromStr for JobKey {
     type Err = IdError;
     fn from_str(text: &str) -> Result<Self, IdError> {
-        let key = written(text)?;
+        let key = parse_serialized(text)?;
         let is_name = text.contains('+');
-        if key.offset().is_some() == is_name { Ok(key) } else { Err(IdError::Job(text.to_owned())) }
+        if key.component_offset().is_some() == is_name {
+            Ok(key)
+        } else {
+            Err(IdError::Job(text.to_owned()))
+        }
     }
 }
 
 /// The serialized form, in which the index of an array task may be as high as those of components.
-pub(super) fn written(text: &str) -> Result<JobKey, IdError> {
+pub(super) fn parse_serialized(text: &str) -> Result<JobKey, IdError> {
     let bad = || IdError::Job(text.to_owned());
     let digits = |t: &str| -> Result<u32, IdError> {
         if t.is_empty() || !t.bytes().all(|b| b.is_ascii_digit()) {
@@ -63,10 +67,10 @@ mod tests {
     #[test]
     fn a_component_is_named_by_its_set_and_its_place() {
         let named: JobKey = "42+1".parse().unwrap();
-        assert_eq!((named.job, named.offset()), (JobId(42), Some(1)));
+        assert_eq!((named.job, named.component_offset()), (JobId(42), Some(1)));
         assert_eq!(named, JobKey::component(JobId(42), 1));
         for key in ["42", "42_0", "42_4294967167"] {
-            assert_eq!(key.parse::<JobKey>().unwrap().offset(), None, "{key}");
+            assert_eq!(key.parse::<JobKey>().unwrap().component_offset(), None, "{key}");
         }
     }
 

@@ -39,15 +39,15 @@ impl ArraySpec {
     /// The number of job ids that the tasks take in addition to the array's own: one for each index
     /// of each range. An index that is named twice takes two, and uses the first.
     #[must_use]
-    pub fn number_count(&self) -> u32 {
-        self.sizes().map(|(_, size)| size).sum()
+    pub fn job_id_count(&self) -> u32 {
+        self.ranges_with_sizes().map(|(_, size)| size).sum()
     }
 
     /// A task's position in the array, from 0; `None` if the array has no such task.
     #[must_use]
     pub fn place_of(&self, index: ArrayIndex) -> Option<u32> {
         let mut before = 0;
-        for ((first, last, step), size) in self.sizes() {
+        for ((first, last, step), size) in self.ranges_with_sizes() {
             if (first..=last).contains(&index.0) && (index.0 - first).is_multiple_of(step) {
                 return Some(before + (index.0 - first) / step);
             }
@@ -60,7 +60,7 @@ impl ArraySpec {
     #[must_use]
     pub fn index_at(&self, place: u32) -> Option<ArrayIndex> {
         let mut left = place;
-        for ((first, _, step), size) in self.sizes() {
+        for ((first, _, step), size) in self.ranges_with_sizes() {
             if left < size {
                 return Some(ArrayIndex(first + left * step));
             }
@@ -74,17 +74,17 @@ impl ArraySpec {
         let last = |((first, _, step), size): ((u32, u32, u32), u32)| {
             size.checked_sub(1).map(|steps| ArrayIndex(first + steps * step))
         };
-        self.sizes().filter_map(last).max()
+        self.ranges_with_sizes().filter_map(last).max()
     }
 
-    fn sizes(&self) -> impl Iterator<Item = ((u32, u32, u32), u32)> + '_ {
+    fn ranges_with_sizes(&self) -> impl Iterator<Item = ((u32, u32, u32), u32)> + '_ {
         let size = |(first, last, step): (u32, u32, u32)| (last - first) / step + 1;
         self.ranges.iter().map(move |range| (*range, size(*range)))
     }
 
     /// The number of ranges as written.
     #[must_use]
-    pub const fn part_count(&self) -> usize {
+    pub const fn range_count(&self) -> usize {
         self.ranges.len()
     }
 
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn each_task_has_a_place_and_each_place_a_task() {
         let array: ArraySpec = "0-9:3,5,4-6,20-21%2".parse().unwrap();
-        assert_eq!(array.number_count(), 10);
+        assert_eq!(array.job_id_count(), 10);
         for index in array.indices() {
             let place = array.place_of(index).unwrap();
             assert_eq!(array.index_at(place), Some(index));

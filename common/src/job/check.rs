@@ -152,7 +152,7 @@ fn check_layout(ask: &Ask) -> Result<(), AskError> {
 fn check_constraint(request: &Request) -> Result<(), AskError> {
     let Some(constraint) = &request.constraint else { return Ok(()) };
     let one = request.nodes.map_or(request.tasks == Tasks(1), |nodes| nodes.0 == 1);
-    if constraint.is_same() && constraint.features().len() > 1 && !one {
+    if constraint.needs_common_feature() && constraint.features().len() > 1 && !one {
         return Err(AskError::ConstraintSame);
     }
     match constraint.count() {

@@ -116,7 +116,7 @@ impl Dependency {
 
     /// The same dependency with each job's key mapped by `name`.
     #[must_use]
-    pub fn renamed(&self, name: impl Fn(JobKey) -> JobKey) -> Self {
+    pub fn map_job_keys(&self, name: impl Fn(JobKey) -> JobKey) -> Self {
         let renamed = |term: &Term| Term { on: term.on.map(&name), ..*term };
         Self { terms: self.terms.iter().map(renamed).collect(), any: self.any }
     }
@@ -157,7 +157,7 @@ fn read_part(part: &str, terms: &mut Vec<Term>) -> Result<(), DependencyError> {
         };
         let plain = |m: &str| m.bytes().all(|b| b.is_ascii_digit()).then(|| m.parse::<u32>().ok());
         let minutes = minutes.map_or(Some(0), |m| plain(m).flatten()).ok_or_else(shape)?;
-        let on = job.parse::<JobKey>().ok().filter(|key| key.offset().is_none());
+        let on = job.parse::<JobKey>().ok().filter(|key| key.component_offset().is_none());
         let on = Some(on.ok_or_else(shape)?);
         terms.push(Term { rule, on, delay: Span::from_minutes(u64::from(minutes)) });
     }

@@ -148,7 +148,7 @@ pub struct Mail {
 impl Mail {
     /// `None` if nothing is requested.
     #[must_use]
-    pub fn kept(self) -> Option<Self> {
+    pub fn none_if_default(self) -> Option<Self> {
         (self != Self::default()).then_some(self)
     }
 }
@@ -268,6 +268,6 @@ mod tests {
         assert_eq!(serde_json::to_string(&mail).unwrap(), kept);
         assert_eq!(serde_json::from_str::<Mail>(kept).unwrap(), mail);
         assert_eq!(serde_json::from_str::<Mail>(r#"{"on":["end"]}"#).unwrap().to, None);
-        assert_eq!(Mail::default().kept(), None);
+        assert_eq!(Mail::default().none_if_default(), None);
     }
 }

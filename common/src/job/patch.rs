@@ -62,7 +62,7 @@ impl Patch {
     /// # Errors
     /// [`ChangeError`] for one that the table of attributes does not allow, or that another change
     /// contradicts.
-    pub fn changed(self, attribute: Attribute, value: Option<Value>) -> Result<Self, ChangeError> {
+    pub fn try_with(self, attribute: Attribute, value: Option<Value>) -> Result<Self, ChangeError> {
         let row = attribute.row();
         if row.changeable == Changeable::Never {
             return Err(ChangeError::Fixed);
@@ -72,7 +72,7 @@ impl Patch {
         }
         match value {
             None if row.removed == Removed::Never => Err(ChangeError::Kept),
-            None => Ok(self.without(attribute)),
+            None => Ok(self.with_removed(attribute)),
             Some(Value::NodeCount(NodeCount { least: Some(_), .. })) => Err(ChangeError::Range),
             Some(Value::TimeLimit(TimeLimit(None))) => Err(ChangeError::Unlimited),
             Some(value) => Ok(self.with(attribute, value)),
@@ -88,7 +88,7 @@ impl Patch {
 
     /// With an attribute removed from the request.
     #[must_use]
-    pub fn without(mut self, attribute: Attribute) -> Self {
+    pub fn with_removed(mut self, attribute: Attribute) -> Self {
         self.0.insert(attribute, None);
         self
     }
@@ -117,7 +117,7 @@ impl Patch {
 
     /// The request with the changes applied.
     #[must_use]
-    pub fn over(&self, ask: &Ask) -> Ask {
+    pub fn apply_to(&self, ask: &Ask) -> Ask {
         let mut ask = ask.clone();
         for (attribute, value) in &self.0 {
             ask.set(*attribute, value.as_ref());
@@ -132,20 +132,20 @@ impl Patch {
 
     /// Are all changes allowed for a job that has nodes?
     #[must_use]
-    pub fn is_for_the_living(&self) -> bool {
+    pub fn is_allowed_after_start(&self) -> bool {
         self.attributes().all(|attribute| attribute.row().changeable == Changeable::Started)
     }
 
     /// Does it change only the number of array tasks that run at once?
     #[must_use]
-    pub fn is_for_the_array_alone(&self) -> bool {
+    pub fn is_only_array_limit(&self) -> bool {
         self.attributes().all(|attribute| attribute == Attribute::ArrayLimit)
     }
 
     /// The change as options, truncated if long, because each task of an array keeps it and a list
     /// of nodes may have thousands of names.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub fn summary(&self) -> String {
         let mut words = self.to_string();
         if words.len() > SUMMARY_BYTES_MAX {
             words.truncate(words.floor_char_boundary(SUMMARY_BYTES_MAX - '…'.len_utf8()));
@@ -212,14 +212,14 @@ mod tests {
 
     #[test]
     fn an_empty_patch_changes_nothing() {
-        assert_eq!(Patch::default().over(&ask()), ask());
+        assert_eq!(Patch::default().apply_to(&ask()), ask());
     }
 
     #[test]
     fn tasks_follow_nodes_unless_they_are_named() {
-        assert_eq!(nodes(4).over(&ask()).request.tasks, Tasks(16));
-        assert_eq!(nodes(4).over(&Ask::default()).request.tasks, Tasks(4));
-        let request = nodes(4).with(Attribute::Ntasks, tasks(8, Some(4))).over(&ask()).request;
+        assert_eq!(nodes(4).apply_to(&ask()).request.tasks, Tasks(16));
+        assert_eq!(nodes(4).apply_to(&Ask::default()).request.tasks, Tasks(4));
+        let request = nodes(4).with(Attribute::Ntasks, tasks(8, Some(4))).apply_to(&ask()).request;
         assert_eq!((request.tasks, request.tasks_min), (Tasks(8), Some(Tasks(4))));
     }
 
@@ -227,26 +227,29 @@ mod tests {
     fn a_job_with_a_fixed_size_does_not_grow() {
         let mut ask = ask();
         (ask.request.tasks_min, ask.request.grow) = (Some(Tasks(4)), true);
-        assert!(!nodes(4).over(&ask).request.grow);
+        assert!(!nodes(4).apply_to(&ask).request.grow);
         let ranged = Patch::default().with(Attribute::Ntasks, tasks(16, Some(4)));
-        assert!(ranged.over(&ask).request.grow);
-        assert!(Patch::default().with(Attribute::Nice, 5).over(&ask).request.grow);
+        assert!(ranged.apply_to(&ask).request.grow);
+        assert!(Patch::default().with(Attribute::Nice, 5).apply_to(&ask).request.grow);
     }
 
     #[test]
     fn times_and_reservations_are_set_and_removed() {
-        let dated = Patch::default().with(Attribute::Deadline, Time(7)).over(&ask());
+        let dated = Patch::default().with(Attribute::Deadline, Time(7)).apply_to(&ask());
         assert_eq!(dated.deadline, Some(Time(7)));
-        assert_eq!(Patch::default().without(Attribute::Deadline).over(&dated).deadline, None);
+        assert_eq!(
+            Patch::default().with_removed(Attribute::Deadline).apply_to(&dated).deadline,
+            None
+        );
         let alone = Patch::default().with(Attribute::ArrayLimit, 3_u32);
-        assert!(alone.is_for_the_array_alone());
+        assert!(alone.is_only_array_limit());
         let both = alone.clone().with(Attribute::Nice, 1);
-        assert!(!both.is_for_the_array_alone());
+        assert!(!both.is_only_array_limit());
         let array = |text: &str| Ask { array: Some(text.parse::<ArraySpec>().unwrap()), ..ask() };
-        assert_eq!(alone.over(&array("0-9")), array("0-9%3"));
-        assert_eq!(alone.over(&ask()), ask(), "no array");
-        let any = Patch::default().without(Attribute::ArrayLimit);
-        assert_eq!(any.over(&array("0-9%3")), array("0-9"));
+        assert_eq!(alone.apply_to(&array("0-9")), array("0-9%3"));
+        assert_eq!(alone.apply_to(&ask()), ask(), "no array");
+        let any = Patch::default().with_removed(Attribute::ArrayLimit);
+        assert_eq!(any.apply_to(&array("0-9%3")), array("0-9"));
     }
 
     #[test]
@@ -256,14 +259,14 @@ mod tests {
             .with(Attribute::Constraint, "a100&ib".parse::<Constraint>().unwrap())
             .with(Attribute::Exclude, Hosts(vec![node("g7")]))
             .with(Attribute::Nice, 5);
-        let moved = place.over(&ask());
+        let moved = place.apply_to(&ask());
         assert_eq!(moved.request.not_nodes, [node("g7")]);
         assert!(moved.request.constraint.is_some() && moved.nice == 5);
         let back = Patch::default()
-            .without(Attribute::Constraint)
-            .without(Attribute::Exclude)
+            .with_removed(Attribute::Constraint)
+            .with_removed(Attribute::Exclude)
             .with(Attribute::Nice, 0);
-        assert_eq!(back.over(&moved), ask());
+        assert_eq!(back.apply_to(&moved), ask());
         let words = Patch::default()
             .with(Attribute::JobName, "b".to_owned())
             .with(Attribute::Comment, "why".to_owned())
@@ -271,31 +274,31 @@ mod tests {
         let mail = |on: &str| {
             Patch::default().with(Attribute::MailType, on.parse::<MailEvents>().unwrap())
         };
-        let letters = mail("END").over(&ask());
-        assert!(mail("END").is_for_the_living() && letters.mail.is_some());
-        assert_eq!(mail("NONE").over(&letters), ask(), "nothing is left to be kept");
-        let named = words.over(&ask());
+        let letters = mail("END").apply_to(&ask());
+        assert!(mail("END").is_allowed_after_start() && letters.mail.is_some());
+        assert_eq!(mail("NONE").apply_to(&letters), ask(), "nothing is left to be kept");
+        let named = words.apply_to(&ask());
         assert_eq!((named.name.as_str(), named.comment.as_deref()), ("b", Some("why")));
-        assert!(words.is_for_the_living() && !place.is_for_the_living());
+        assert!(words.is_allowed_after_start() && !place.is_allowed_after_start());
     }
 
     #[test]
     fn gpus_keep_their_kind_and_go_with_it() {
         let total = GpusValue { kinds: Vec::new(), amount: GpuAmount::Whole(Gpus(4)) };
         let fewer = Patch::default().with(Attribute::Gpus, total);
-        let request = fewer.over(&ask()).request;
+        let request = fewer.apply_to(&ask()).request;
         assert_eq!(request.gpus, Some(GpuRequest::Total(Gpus(4))));
         assert_eq!(request.gpu_kind, Some(GpuKind("h100".to_owned())));
-        let any = fewer.without(Attribute::GpuKind);
-        assert_eq!(any.over(&ask()).request.gpu_kind, None);
-        let request = Patch::default().without(Attribute::Gpus).over(&ask()).request;
+        let any = fewer.with_removed(Attribute::GpuKind);
+        assert_eq!(any.apply_to(&ask()).request.gpu_kind, None);
+        let request = Patch::default().with_removed(Attribute::Gpus).apply_to(&ask()).request;
         assert_eq!((request.gpus, request.gpu_kind), (None, None));
     }
 
     #[test]
     fn a_patch_crosses_the_wire() {
         let patch = Patch::default()
-            .without(Attribute::Near)
+            .with_removed(Attribute::Near)
             .with(Attribute::Qos, QosName::new("high").unwrap())
             .with(Attribute::Ntasks, tasks(8, None));
         let text = serde_json::to_string(&patch).unwrap();
@@ -313,11 +316,11 @@ mod tests {
             .with(Attribute::Nodes, NodeCount { most: 2, least: None })
             .with(Attribute::Ntasks, tasks(8, Some(4)))
             .with(Attribute::GpusPerNode, GpuCount { kinds: Vec::new(), count: Gpus(8) })
-            .without(Attribute::GpuKind)
+            .with_removed(Attribute::GpuKind)
             .with(Attribute::Mem, Bytes::from_mib(1024))
             .with(Attribute::Queue, QueueName::new("debug").unwrap())
-            .without(Attribute::Qos)
-            .without(Attribute::Comment)
+            .with_removed(Attribute::Qos)
+            .with_removed(Attribute::Comment)
             .with(Attribute::Near, Nearness { level: Level::Leaf, required: true })
             .with(Attribute::ArrayLimit, 4_u32);
         assert_eq!(
@@ -331,14 +334,14 @@ mod tests {
     #[test]
     fn the_summary_of_a_change_is_short() {
         let short = Patch::default().with(Attribute::Time, time(90));
-        assert_eq!(short.text(), "--time=01:30:00");
+        assert_eq!(short.summary(), "--time=01:30:00");
         let node = |number: u32| NodeName::new(format!("rack-{}-{number}", number % 7)).unwrap();
         for hosts in [(0..10_000).map(node).collect(), vec![node(1)]] {
             let comment = "ü".repeat(500);
             let summary = Patch::default()
                 .with(Attribute::Exclude, Hosts(hosts))
                 .with(Attribute::Comment, comment)
-                .text();
+                .summary();
             assert!(summary.len() <= SUMMARY_BYTES_MAX, "{} bytes", summary.len());
             assert!(summary.starts_with("--comment=ü"), "{summary}");
             assert!(summary.ends_with('…'), "{summary}");
@@ -347,7 +350,7 @@ mod tests {
 
     #[test]
     fn a_change_is_checked_by_the_table() {
-        let change = |attribute, value| Patch::default().changed(attribute, value);
+        let change = |attribute, value| Patch::default().try_with(attribute, value);
         let range = NodeCount { most: 4, least: Some(1) };
         for (attribute, value, expected) in [
             (Attribute::Output, Some(Value::Text("x".to_owned())), ChangeError::Fixed),
@@ -358,11 +361,11 @@ mod tests {
             assert_eq!(change(attribute, value), Err(expected), "{attribute}");
         }
         let removed = change(Attribute::Dependency, None).unwrap();
-        assert_eq!(removed, Patch::default().without(Attribute::Dependency));
+        assert_eq!(removed, Patch::default().with_removed(Attribute::Dependency));
         let nodes = Value::from(NodeCount { most: 4, least: None });
-        let changed = removed.changed(Attribute::Nodes, Some(nodes)).unwrap();
-        assert_eq!(changed.changed(Attribute::Dependency, None), Err(ChangeError::Twice));
+        let changed = removed.try_with(Attribute::Nodes, Some(nodes)).unwrap();
+        assert_eq!(changed.try_with(Attribute::Dependency, None), Err(ChangeError::Twice));
         let gpus = change(Attribute::Gpus, None).unwrap();
-        assert_eq!(gpus.changed(Attribute::GpusPerNode, None), Err(ChangeError::Twice));
+        assert_eq!(gpus.try_with(Attribute::GpusPerNode, None), Err(ChangeError::Twice));
     }
 }

@@ -66,7 +66,7 @@ pub struct Backfill {
 impl Backfill {
     /// Whether expected run times are read. With planned starts on certain nodes, they are not.
     #[must_use]
-    pub fn plans_by_expected(&self) -> bool {
+    pub fn uses_expected_times(&self) -> bool {
         let floats = self.depth == 1 && self.reservation == ReservationKind::Floating;
         floats && self.run_times == RunTimes::Expected
     }

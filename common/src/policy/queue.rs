@@ -77,7 +77,7 @@ const fn one() -> u32 {
 impl Queue {
     /// A queue with all nodes, no limits and the default policies.
     #[must_use]
-    pub fn plain(name: QueueName) -> Self {
+    pub fn with_defaults(name: QueueName) -> Self {
         Self {
             name,
             default: false,

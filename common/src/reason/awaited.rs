@@ -34,7 +34,7 @@ impl Awaited {
     }
 
     /// The current progress, in parentheses.
-    fn so_far(&self) -> String {
+    fn progress_text(&self) -> String {
         match (self.tasks, self.phase) {
             (Some((left, all)), _) => format!(" ({left} of its {all} tasks remaining)"),
             (None, Some(phase)) => format!(" ({})", slurm_state(phase, self.outcome).0),
@@ -43,8 +43,8 @@ impl Awaited {
     }
 
     /// A condition that can still be met.
-    fn open(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (on, so_far) = (self.on, self.so_far());
+    fn write_open(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (on, so_far) = (self.on, self.progress_text());
         if let Some(until) = self.until {
             return write!(f, "not before {until}, as requested with after:{on}+MINUTES");
         }
@@ -58,7 +58,7 @@ impl Awaited {
     }
 
     /// A condition that can no longer be met.
-    fn failed(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn write_failed(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let had_to = match self.rule {
             Rule::AfterNotOk => "had to end without success",
             _ => "had to succeed",
@@ -90,7 +90,7 @@ pub(super) fn write_dependency(reason: &WaitReason, f: &mut fmt::Formatter<'_>) 
             write!(f, "{}", if one { "waits for one of these: " } else { "" })?;
             for (place, awaited) in open.iter().enumerate() {
                 write!(f, "{}", if place == 0 { "" } else { "; " })?;
-                awaited.open(f)?;
+                awaited.write_open(f)?;
             }
             rest(f, *more)
         }
@@ -98,7 +98,7 @@ pub(super) fn write_dependency(reason: &WaitReason, f: &mut fmt::Formatter<'_>) 
             write!(f, "its dependency can no longer be satisfied: ")?;
             for (place, awaited) in failed.iter().enumerate() {
                 write!(f, "{}", if place == 0 { "" } else { "; " })?;
-                awaited.failed(f)?;
+                awaited.write_failed(f)?;
             }
             rest(f, *more)
         }

@@ -141,7 +141,7 @@ pub enum BadRequest {
     #[error(
         "no node has the features that --constraint='{asked}' asks for: {}; leave it out, or \
          submit with --hold to keep it until there is such a node",
-        features(.known)
+        features_text(.known)
     )]
     NoSuchFeature { asked: Constraint, known: BTreeSet<FeatureName> },
 }
@@ -152,7 +152,7 @@ impl From<BadRequest> for Refusal {
     }
 }
 
-fn features(known: &BTreeSet<FeatureName>) -> String {
+fn features_text(known: &BTreeSet<FeatureName>) -> String {
     match known.len() {
         0 => "no node has any feature".to_owned(),
         _ => format!("nodes have {}", joined(known, ", ")),

@@ -116,13 +116,13 @@ impl Counted {
 
     /// Does the job alone exceed the bound?
     #[must_use]
-    pub const fn is_beyond(&self) -> bool {
+    pub const fn alone_exceeds_limit(&self) -> bool {
         self.asked > self.limit
     }
 
     /// The job's own request, as a clause.
     #[must_use]
-    pub fn alone_text(&self) -> String {
+    pub fn own_request_text(&self) -> String {
         match self.what {
             What::GpuMinutes if self.asked == Self::WITHOUT_END => {
                 "this job has no time limit".to_owned()
@@ -135,7 +135,7 @@ impl Counted {
 
     /// An amount without its unit.
     #[must_use]
-    pub fn plain(&self, amount: u64) -> String {
+    pub fn amount_without_unit(&self, amount: u64) -> String {
         match self.what {
             What::Gpus if amount.is_multiple_of(1000) => (amount / 1000).to_string(),
             What::Gpus => format!("{}.{:03}", amount / 1000, amount % 1000),
@@ -155,7 +155,7 @@ impl Counted {
             What::Jobs => format!("{amount} running job{}", plural(1)),
             What::Gpus => {
                 let kind = self.gpu_kind.as_ref().map(|k| format!("{k} ")).unwrap_or_default();
-                format!("{} {kind}GPU{}", self.plain(amount), plural(1000))
+                format!("{} {kind}GPU{}", self.amount_without_unit(amount), plural(1000))
             }
             What::Cpus => format!("{amount} CPU{}", plural(1)),
             What::Memory => format!("{} memory", Bytes(amount)),
@@ -184,8 +184,16 @@ impl fmt::Display for Counted {
                     (What::Memory, _) | (What::Cpus, 1) | (What::Gpus, 1000) => "is",
                     _ => "are",
                 };
-                let used = if self.used == 0 { "none".to_owned() } else { self.plain(self.used) };
-                write!(f, "{used} {is} in use, and this job asks for {}", self.plain(self.asked))
+                let used = if self.used == 0 {
+                    "none".to_owned()
+                } else {
+                    self.amount_without_unit(self.used)
+                };
+                write!(
+                    f,
+                    "{used} {is} in use, and this job asks for {}",
+                    self.amount_without_unit(self.asked)
+                )
             }
         }
     }

@@ -50,7 +50,7 @@ pub(super) fn write_nearest(
     if need.gpus.0 > 0 && n.gpus < need.gpus {
         match (need.gpu_part, n.gpu_part) {
             (Some(_), Some(most)) if n.gpus == Gpus::ZERO => {
-                write!(f, "{} of {} GPU", short(most), if is_free { "one" } else { "each" })
+                write!(f, "{} of {} GPU", part_text(most), if is_free { "one" } else { "each" })
             }
             (part, _) => {
                 let part = part.map(|part| part.to_string());
@@ -67,7 +67,7 @@ pub(super) fn write_nearest(
 }
 
 /// Memory sizes are rounded, since the user did not write them.
-fn short(part: PartSize) -> String {
+fn part_text(part: PartSize) -> String {
     match part {
         PartSize::Memory(memory) => memory.to_string(),
         PartSize::Milli(_) => part.to_string(),

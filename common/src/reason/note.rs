@@ -22,7 +22,7 @@ pub enum Note<'a> {
     NotOnNode { node: &'a NodeName },
     #[error("node {node} is no longer fit to run it: {}", .finding.says)]
     NodeUnfit { node: &'a NodeName, finding: &'a Finding },
-    #[error("did not begin to run within {most} on {}", hostlist::fold(.nodes.iter()))]
+    #[error("did not begin to run within {most} on {}", hostlist::compress(.nodes.iter()))]
     StartOverdue { most: Span, nodes: &'a [NodeName] },
     #[error("component {} ended, and this one with it: {outcome}", .ended.name())]
     ComponentEnded { ended: SetPlace, outcome: Outcome },

@@ -68,7 +68,7 @@ pub enum Refusal {
     UnknownQueue { name: QueueName, known: Vec<QueueName> },
     #[error("queue {queue} allows at most {limit} (requested: {asked})")]
     TimeLimitTooLong { queue: QueueName, limit: Span, asked: Span },
-    #[error("queue {queue} is not open to you{}", below_it(below.as_ref()))]
+    #[error("queue {queue} is not open to you{}", below_queue_text(below.as_ref()))]
     QueueClosed {
         /// The queue that excludes the user.
         queue: QueueName,
@@ -187,7 +187,7 @@ pub enum Mend {
     },
 }
 
-fn below_it(below: Option<&QueueName>) -> String {
+fn below_queue_text(below: Option<&QueueName>) -> String {
     below.map_or_else(String::new, |below| format!(", and {below} is below it"))
 }
 

@@ -17,7 +17,7 @@ pub(super) const fn level_text(level: Level) -> &'static str {
     }
 }
 
-const fn gpus_too(need: &Need) -> &'static str {
+const fn along_with_gpus_text(need: &Need) -> &'static str {
     if need.gpus.0 > 0 { " along with free GPUs" } else { "" }
 }
 
@@ -51,7 +51,8 @@ fn quota(
         (_, 0) => write!(f, "{limit} and borrow no more"),
         (0, _) => write!(f, "{limit}{now}, which other queues lend it"),
         _ => {
-            let (own, lent) = (counted.plain(owed), counted.plain(borrowed));
+            let (own, lent) =
+                (counted.amount_without_unit(owed), counted.amount_without_unit(borrowed));
             let up_to = if is_lent { "" } else { "up to " };
             write!(f, "{limit}{now} ({own} of its own, {up_to}{lent} borrowed)")
         }
@@ -84,7 +85,7 @@ impl fmt::Display for WaitReason {
                 "its array already runs {limit} task{}, the most that it allows at once",
                 plural(*limit)
             ),
-            Self::QuotaExceeded { .. } | Self::LimitReached { .. } => self.bounds(f),
+            Self::QuotaExceeded { .. } | Self::LimitReached { .. } => self.write_bounds(f),
             Self::DeadlineTooNear { deadline } => write!(
                 f,
                 "it is too late to start: with its time limit it would end after its deadline, \
@@ -125,13 +126,13 @@ impl fmt::Display for WaitReason {
             Self::Topology { .. } | Self::NeverNear { .. } => {
                 super::topology::write_topology(self, f)
             }
-            _ => self.room(f),
+            _ => self.write_room(f),
         }
     }
 }
 
 impl WaitReason {
-    fn bounds(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn write_bounds(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::QuotaExceeded { queue, bound, counted } => {
                 quota(f, queue, *bound, counted)?;
@@ -144,7 +145,7 @@ impl WaitReason {
         match self {
             Self::QuotaExceeded { counted, .. } | Self::LimitReached { counted, .. } => {
                 if self.is_for_ever() {
-                    return write!(f, ", and {}: it never starts", counted.alone_text());
+                    return write!(f, ", and {}: it never starts", counted.own_request_text());
                 }
                 match self {
                     Self::LimitReached { bound, .. } if bound.is_of_one_user() => {
@@ -158,7 +159,7 @@ impl WaitReason {
     }
 
     /// Reasons about resources: free, available, or existing at all.
-    fn room(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn write_room(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Resources { need, nodes_free, nearest, expected_at } => {
                 write!(f, "needs {need}")?;
@@ -172,7 +173,11 @@ impl WaitReason {
                         }
                     }
                     Some(n) if need.nodes.0 == 1 && n.gpus >= need.gpus && n.cpus.0 == 0 => {
-                        write!(f, "; no node it may use has a free CPU{}", gpus_too(need))?;
+                        write!(
+                            f,
+                            "; no node it may use has a free CPU{}",
+                            along_with_gpus_text(need)
+                        )?;
                     }
                     Some(n) if need.nodes.0 == 1 => {
                         write!(f, "; best is ")?;

@@ -177,7 +177,7 @@ pub enum WaitReason {
 impl WaitReason {
     /// The reason without hidden jobs: it neither names them nor says how far they are.
     #[must_use]
-    pub fn without_jobs(self, is_hidden: impl Fn(JobKey) -> bool) -> Self {
+    pub fn without_hidden_jobs(self, is_hidden: impl Fn(JobKey) -> bool) -> Self {
         let without = |terms: Vec<Awaited>| -> Vec<Awaited> {
             let blank = |term: Awaited| match is_hidden(term.on) {
                 true => term.without_progress(),
@@ -208,9 +208,9 @@ impl WaitReason {
     pub const fn is_for_ever(&self) -> bool {
         match self {
             Self::NeverFits { .. } | Self::NeverNear { .. } | Self::DependencyNever { .. } => true,
-            Self::LimitReached { counted, .. } => counted.is_beyond(),
+            Self::LimitReached { counted, .. } => counted.alone_exceeds_limit(),
             Self::QuotaExceeded { bound, counted, .. } => {
-                !matches!(bound, QuotaBound::Lent { .. }) && counted.is_beyond()
+                !matches!(bound, QuotaBound::Lent { .. }) && counted.alone_exceeds_limit()
             }
             _ => false,
         }

@@ -191,7 +191,7 @@ impl fmt::Display for ServiceEventKind {
                 write!(f, "replica {role}.{ordinal} of revision {revision} submitted as job {job}")
             }
             Self::ReplicaRefused { role, revision, refusal } => {
-                let why = refusal.with_hint();
+                let why = refusal.text_with_hint();
                 write!(f, "failed to submit a replica of {role}, revision {revision}: {why}")
             }
             Self::ReplicaStopped { role, ordinal, job, why } => {

@@ -58,7 +58,7 @@ pub struct RoleSpec {
 impl RoleSpec {
     /// What nodes measure of its replicas. `None`: nothing.
     #[must_use]
-    pub fn measured(&self) -> Option<Metrics> {
+    pub fn node_metrics(&self) -> Option<Metrics> {
         let metric = self.metric();
         let metrics =
             Metrics { engine: self.metrics.clone(), gpu_usage: metric == Some(Metric::GpuUsage) };
@@ -128,7 +128,7 @@ impl ServiceSpec {
     }
 
     /// The hashes of all scripts and environments, one for each use.
-    pub fn texts(&self) -> impl Iterator<Item = BlobHash> + '_ {
+    pub fn blob_hashes(&self) -> impl Iterator<Item = BlobHash> + '_ {
         self.roles.iter().flat_map(|role| [role.script, role.environment])
     }
 }

@@ -99,7 +99,7 @@ const fn default_drain_seconds() -> u32 {
 impl Endpoint {
     /// The id without the attempt: a replica that was restarted has the same place.
     #[must_use]
-    pub fn place(&self) -> &str {
+    pub fn id_without_attempt(&self) -> &str {
         self.id.rsplit_once('.').map_or(self.id.as_str(), |(place, _)| place)
     }
 }

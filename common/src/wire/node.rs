@@ -39,7 +39,7 @@ pub use task::{FeedTask, Manner, SignalTask, StartTask, StepMark, TaskNews, Task
 pub const NODE_PROTOCOL: u32 = 1;
 
 /// The versions that this build speaks.
-pub const NODE_PROTOCOLS: Protocols = Protocols::up_to(NODE_PROTOCOL);
+pub const NODE_PROTOCOLS: Protocols = Protocols::with_previous(NODE_PROTOCOL);
 
 pub const NODE_PATH: &str = "/v1/node-channel";
 

@@ -12,7 +12,7 @@ use serde_bytes::ByteBuf;
 pub const PEER_PROTOCOL: u32 = 1;
 
 /// The versions that this build speaks.
-pub const PEER_PROTOCOLS: Protocols = Protocols::up_to(PEER_PROTOCOL);
+pub const PEER_PROTOCOLS: Protocols = Protocols::with_previous(PEER_PROTOCOL);
 
 pub const PEER_PATH: &str = "/v1/peer-channel";
 

@@ -13,7 +13,7 @@ pub struct Protocols {
 impl Protocols {
     /// This version and the one before, which a release speaks so that it can follow the last one.
     #[must_use]
-    pub const fn up_to(newest: u32) -> Self {
+    pub const fn with_previous(newest: u32) -> Self {
         Self { oldest: if newest > 1 { newest - 1 } else { newest }, newest }
     }
 
@@ -25,7 +25,7 @@ impl Protocols {
 
     /// The versions of a sender that names its newest one, and its oldest one if that is another.
     #[must_use]
-    pub const fn named(newest: u32, oldest: Option<u32>) -> Self {
+    pub const fn from_announced(newest: u32, oldest: Option<u32>) -> Self {
         match oldest {
             Some(oldest) => Self { oldest, newest },
             None => Self::only(newest),
@@ -34,13 +34,13 @@ impl Protocols {
 
     /// The oldest version as a sender names it.
     #[must_use]
-    pub fn named_oldest(self) -> Option<u32> {
+    pub fn announced_oldest(self) -> Option<u32> {
         (self.oldest != self.newest).then_some(self.oldest)
     }
 
     /// The newest version that both sides speak.
     #[must_use]
-    pub fn shared(self, theirs: Self) -> Option<u32> {
+    pub fn newest_common(self, theirs: Self) -> Option<u32> {
         let newest = self.newest.min(theirs.newest);
         (newest >= self.oldest.max(theirs.oldest)).then_some(newest)
     }
@@ -61,8 +61,8 @@ mod tests {
 
     #[test]
     fn a_release_speaks_the_version_before_its_own() {
-        assert_eq!(Protocols::up_to(1), Protocols::only(1));
-        assert_eq!(Protocols::up_to(3), Protocols { oldest: 2, newest: 3 });
+        assert_eq!(Protocols::with_previous(1), Protocols::only(1));
+        assert_eq!(Protocols::with_previous(3), Protocols { oldest: 2, newest: 3 });
     }
 
     #[test]
@@ -78,9 +78,9 @@ mod tests {
             // What no build says of itself.
             (from(1, 2), from(2, 1), None),
         ] {
-            assert_eq!(ours.shared(theirs), shared, "{ours}, {theirs}");
-            assert_eq!(theirs.shared(ours), shared, "{theirs}, {ours}");
-            assert_eq!(Protocols::named(ours.newest, ours.named_oldest()), ours);
+            assert_eq!(ours.newest_common(theirs), shared, "{ours}, {theirs}");
+            assert_eq!(theirs.newest_common(ours), shared, "{theirs}, {ours}");
+            assert_eq!(Protocols::from_announced(ours.newest, ours.announced_oldest()), ours);
         }
     }
 }

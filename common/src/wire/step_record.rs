@@ -1,7 +1,7 @@
 //! The accounting record of a step, made from a node's report.
 
 use super::node::StepView;
-use crate::hostlist::fold;
+use crate::hostlist::compress;
 #[cfg(doc)]
 use crate::job::STEPS_REPORTED_MAX;
 use crate::job::StepRecord;
@@ -19,7 +19,7 @@ impl From<&StepView> for StepRecord {
         Self {
             number: view.number,
             name: view.name.clone(),
-            nodes: truncate_nodes(fold(shares.iter().map(|share| &share.node))),
+            nodes: truncate_nodes(compress(shares.iter().map(|share| &share.node))),
             node_count: u32::try_from(shares.len()).unwrap_or(u32::MAX),
             tasks: shares.iter().fold(0, |sum, share| sum.saturating_add(share.tasks)),
             cpus: shares.iter().fold(0, |sum, share| sum.saturating_add(share.cpus.len())),
@@ -57,7 +57,7 @@ mod tests {
         let share = |node: &str, gpus: Option<Vec<u32>>| StepShare {
             node: NodeName::new(node).unwrap(),
             tasks: 2,
-            cpus: CpuSet::first(4),
+            cpus: CpuSet::first_n(4),
             gpus,
         };
         let mut view = StepView {

@@ -39,9 +39,9 @@ pub fn inventory() -> Inventory {
     Inventory {
         sockets: 1,
         threads_per_core: 2,
-        cpus: CpuSet::first(4),
+        cpus: CpuSet::first_n(4),
         cores: vec![CpuSet::from_iter([0, 2]), CpuSet::from_iter([1, 3])],
-        numa: vec![Numa { id: 0, cpus: CpuSet::first(4), memory: Bytes(64 << 30) }],
+        numa: vec![Numa { id: 0, cpus: CpuSet::first_n(4), memory: Bytes(64 << 30) }],
         memory: Bytes(64 << 30),
         gpus: vec![Gpu {
             index: GpuIndex(0),
@@ -52,7 +52,7 @@ pub fn inventory() -> Inventory {
             minor: 0,
             pci_bus_id: "0000:01:00.0".to_owned(),
             numa: Some(0),
-            cpus: CpuSet::first(2),
+            cpus: CpuSet::first_n(2),
             mig: None,
         }],
         gpu_matrix: GpuMatrix { paths: vec![vec![GpuPath::Own]] },
@@ -68,7 +68,7 @@ pub fn allocation() -> Allocation {
     let share = Share {
         node: name(),
         tasks: Tasks(1),
-        cpus: CpuSet::first(2),
+        cpus: CpuSet::first_n(2),
         memory: Bytes(1 << 30),
         gpus: vec![GpuIndex(0)],
         gpu_milli: None,
@@ -201,14 +201,14 @@ fn requests_for_programs_match_the_golden_files() {
     check(&Form::PACKED, "tasks-to-node.msgpack", &messages);
     let ended = TaskState::Ended(ExitStatus { code: 0, signal: Some(9) });
     let said = vec![
-        FromNode::Task(TaskNews::of(1, TaskState::Running)),
+        FromNode::Task(TaskNews::from_state(1, TaskState::Running)),
         FromNode::Task(TaskNews {
             question: 2,
             state: ended,
             stdout: b"out".to_vec(),
             stderr: b"err".to_vec(),
         }),
-        FromNode::Task(TaskNews::of(3, TaskState::Failed("why".to_owned()))),
+        FromNode::Task(TaskNews::from_state(3, TaskState::Failed("why".to_owned()))),
     ];
     check(&Form::PACKED, "tasks-from-node.msgpack", &said);
 }
@@ -302,7 +302,7 @@ fn requests_about_steps_match_the_golden_files() {
         asked(5, StepWish::List),
     ];
     check(&Form::PACKED, "steps-to-node.msgpack", &messages);
-    let (cpus, gpus) = (CpuSet::first(8), Some(vec![0, 1]));
+    let (cpus, gpus) = (CpuSet::first_n(8), Some(vec![0, 1]));
     let view = StepView {
         number,
         name: "train".to_owned(),

@@ -36,7 +36,7 @@ pub fn read(origin: &str, script: &str) -> Result<Directives, Failure> {
     let lines: Vec<(usize, &str)> = numbered(script).take(head).collect();
     let mut directives = Directives::default();
     for lines in lines.split(|(_, line)| is_separator(line)) {
-        directives.components.push(component(origin, lines)?);
+        directives.components.push(component_options(origin, lines)?);
     }
     directives.too_late = numbered(script)
         .skip(head)
@@ -54,7 +54,7 @@ pub fn read(origin: &str, script: &str) -> Result<Directives, Failure> {
 }
 
 /// Options of the lines of one component.
-fn component(origin: &str, lines: &[(usize, &str)]) -> Result<Options, Failure> {
+fn component_options(origin: &str, lines: &[(usize, &str)]) -> Result<Options, Failure> {
     let mut options = Options::default();
     for marker in MARKERS {
         let mut words = Vec::new();
@@ -70,7 +70,7 @@ fn component(origin: &str, lines: &[(usize, &str)]) -> Result<Options, Failure> 
         let layer = read_words(&words).map_err(|error| {
             Failure::usage(anyhow::anyhow!("{origin}: {marker} lines: {}", explain(&error)))
         })?;
-        options = layer.over(options);
+        options = layer.merged_over(options);
     }
     Ok(options)
 }

@@ -21,7 +21,7 @@ pub enum Kind {
 
 impl Kind {
     #[must_use]
-    pub const fn code(self) -> u8 {
+    pub const fn exit_code(self) -> u8 {
         match self {
             Self::Refused => 1,
             Self::Usage => 2,
@@ -58,7 +58,7 @@ impl Failure {
 
     /// A refusal with this text.
     #[must_use]
-    pub fn message(text: String) -> Self {
+    pub fn from_message(text: String) -> Self {
         Self::refused(anyhow::Error::msg(text))
     }
 
@@ -77,13 +77,13 @@ impl Failure {
             Kind::Usage => "usage",
             Kind::Unreachable => "unreachable",
         };
-        let (code, message) = (self.code().unwrap_or(kind), self.chain());
+        let (code, message) = (self.error_code().unwrap_or(kind), self.chain());
         serde_json::json!({ "code": code, "message": message, "hint": self.hint })
     }
 
     /// The controller's error code, if the controller refused.
     #[must_use]
-    pub fn code(&self) -> Option<&str> {
+    pub fn error_code(&self) -> Option<&str> {
         match self.error.downcast_ref() {
             Some(ClientError::Refused { error, .. }) => Some(error.code.as_str()),
             _ => None,
@@ -105,7 +105,7 @@ impl Failure {
 
     /// The same failure with a hint: what to do next.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
@@ -175,7 +175,7 @@ mod tests {
     fn causes_are_printed_once_and_the_hint_last() {
         let error = std::io::Error::other("no space");
         let error = Err::<(), _>(error).context("failed to write x: no space").unwrap_err();
-        let failure = Failure::from(error).hint("delete something");
+        let failure = Failure::from(error).with_hint("delete something");
         assert_eq!(failure.to_string(), "failed to write x: no space\nhint: delete something");
     }
 }

@@ -44,12 +44,12 @@ pub async fn jobs(
     key: JobKey,
     patience: Duration,
 ) -> Result<Answer<JobList>, Failure> {
-    server.get_for::<Value>(&format!("/v1/jobs/{key}"), patience).await?.try_into()
+    server.get_retrying::<Value>(&format!("/v1/jobs/{key}"), patience).await?.try_into()
 }
 
 /// Joins the arrays under `list` of several answers into the first answer.
 #[must_use]
-pub fn join(answers: Vec<Value>, list: &str) -> Value {
+pub fn join_lists(answers: Vec<Value>, list: &str) -> Value {
     let mut answers = answers.into_iter();
     let mut joined = answers.next().unwrap_or_else(|| serde_json::json!({ list: [] }));
     for mut answer in answers {
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn answers_are_joined_by_their_list() {
         let answers = vec![json!({"jobs": [1], "as_of": 5}), json!({"jobs": [2, 3], "as_of": 6})];
-        assert_eq!(join(answers, "jobs"), json!({"jobs": [1, 2, 3], "as_of": 5}));
-        assert_eq!(join(vec![], "jobs"), json!({"jobs": []}));
+        assert_eq!(join_lists(answers, "jobs"), json!({"jobs": [1, 2, 3], "as_of": 5}));
+        assert_eq!(join_lists(vec![], "jobs"), json!({"jobs": []}));
     }
 }

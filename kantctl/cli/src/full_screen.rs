@@ -44,9 +44,8 @@ impl FullScreen {
     pub fn enter() -> Result<Self, Failure> {
         if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
             let refused = Failure::usage(anyhow::anyhow!("this needs a terminal"));
-            return Err(
-                refused.hint("`kantctl queue` lists jobs, and its --json output is for programs")
-            );
+            return Err(refused
+                .with_hint("`kantctl queue` lists jobs, and its --json output is for programs"));
         }
         let catch = |kind| signal(kind).context("failed to listen to signals");
         let resized = catch(SignalKind::window_change())?;
@@ -57,7 +56,7 @@ impl FullScreen {
         ];
         enable_raw_mode().context("failed to set the terminal up")?;
         // From here on the guard restores the terminal.
-        let terminal = Self { keys: keys(), resized, ends };
+        let terminal = Self { keys: start_key_reader(), resized, ends };
         write(TAKE)?;
         Ok(terminal)
     }
@@ -115,7 +114,7 @@ fn write(text: &str) -> Result<(), Failure> {
 
 /// Reads keys in a thread of its own, which ends with the process: a read of a terminal cannot be
 /// cancelled.
-fn keys() -> UnboundedReceiver<Key> {
+fn start_key_reader() -> UnboundedReceiver<Key> {
     let (sender, keys) = unbounded_channel();
     std::thread::spawn(move || {
         let mut stdin = std::io::stdin().lock();

@@ -49,13 +49,13 @@ pub fn flatten(words: &[Keys]) -> Vec<JobKey> {
 /// Whether a job is listed: by its key, its array or het job, or its plain number.
 #[must_use]
 pub fn contains_job(keys: &[JobKey], job: &JobView) -> bool {
-    keys.iter().any(|key| names_of(job).contains(&Some(*key)))
+    keys.iter().any(|key| keys_of_job(job).contains(&Some(*key)))
 }
 
-fn names_of(job: &JobView) -> [Option<JobKey>; 5] {
+fn keys_of_job(job: &JobView) -> [Option<JobKey>; 5] {
     let number = job.number.map(JobKey::single);
     let whole = JobKey::single(job.key.job);
-    [Some(job.key), Some(whole), number, Some(job.name()), Some(job.whole())]
+    [Some(job.key), Some(whole), number, Some(job.name()), Some(job.whole_job_key())]
 }
 
 /// A set of job keys with fast lookup, for long lists.
@@ -69,7 +69,7 @@ impl JobKeySet {
 
     #[must_use]
     pub fn contains_job(&self, job: &JobView) -> bool {
-        names_of(job).iter().flatten().any(|key| self.0.contains(key))
+        keys_of_job(job).iter().flatten().any(|key| self.0.contains(key))
     }
 }
 

@@ -59,7 +59,7 @@ pub fn run(arguments: &[OsString], slurm: &SlurmCommands) -> u8 {
         Ok(cli) => cli,
         Err(error) => {
             let submits = arguments.iter().any(|word| word == "submit");
-            return refuse(&error, submits, slurm);
+            return print_clap_error(&error, submits, slurm);
         }
     };
     let screen = Screen::detect(cli.global.json);
@@ -67,14 +67,14 @@ pub fn run(arguments: &[OsString], slurm: &SlurmCommands) -> u8 {
         screen::print_failure(&failure);
         if screen.json {
             // If stdout is closed, the exit code still reports the failure.
-            drop(screen.failure(&failure));
+            drop(screen.print_failure_json(&failure));
         }
-        failure.kind.code()
+        failure.kind.exit_code()
     })
 }
 
 /// Prints clap's output: help, the version, or an error in the arguments.
-fn refuse(error: &clap::Error, submits: bool, slurm: &SlurmCommands) -> u8 {
+fn print_clap_error(error: &clap::Error, submits: bool, slurm: &SlurmCommands) -> u8 {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
@@ -87,7 +87,7 @@ fn refuse(error: &clap::Error, submits: bool, slurm: &SlurmCommands) -> u8 {
             submission::parse_error::conflict(error).map(Failure::usage)
         }
         ErrorKind::InvalidSubcommand => {
-            text(ContextKind::InvalidSubcommand).and_then(|word| slurm_command(word, slurm))
+            text(ContextKind::InvalidSubcommand).and_then(|word| slurm_verb_failure(word, slurm))
         }
         _ => None,
     };
@@ -96,7 +96,7 @@ fn refuse(error: &clap::Error, submits: bool, slurm: &SlurmCommands) -> u8 {
         // Nothing is left to do when stdout and stderr are closed.
         None => drop(error.print()),
     }
-    if error.use_stderr() { Kind::Usage.code() } else { failure::OK }
+    if error.use_stderr() { Kind::Usage.exit_code() } else { failure::OK }
 }
 
 /// A message about an option of sbatch that kant does not support.
@@ -105,9 +105,9 @@ fn unsupported_option(option: &str) -> Option<Failure> {
 }
 
 /// A message about a Slurm command that is used as a verb.
-fn slurm_command(word: &str, slurm: &SlurmCommands) -> Option<Failure> {
+fn slurm_verb_failure(word: &str, slurm: &SlurmCommands) -> Option<Failure> {
     let hint = (slurm.instead_of)(word)?;
-    Some(Failure::usage(anyhow::anyhow!("there is no verb `{word}`")).hint(hint))
+    Some(Failure::usage(anyhow::anyhow!("there is no verb `{word}`")).with_hint(hint))
 }
 
 fn run_verb(cli: Cli, screen: &Screen, slurm: &SlurmCommands) -> Result<u8, Failure> {
@@ -129,10 +129,10 @@ fn run_verb(cli: Cli, screen: &Screen, slurm: &SlurmCommands) -> Result<u8, Fail
         signals::block_sigterm_in_job()?;
     }
     let server = cli.global.server()?;
-    startup::runtime()?.block_on(ask(&cli.verb, &server, screen, slurm))
+    startup::runtime()?.block_on(run_server_verb(&cli.verb, &server, screen, slurm))
 }
 
-async fn ask(
+async fn run_server_verb(
     verb: &Verb,
     server: &Server,
     screen: &Screen,
@@ -177,7 +177,7 @@ async fn ask(
         Verb::Token(args) => verb::token::run(args, server, screen).await,
         Verb::Audit(args) => verb::audit::run(args, server, screen).await,
         Verb::Admin(args) => verb::admin::run(args, server, screen).await,
-        Verb::Completions(args) => verb::completions::live(args, server, screen).await,
+        Verb::Completions(args) => verb::completions::print_choices(args, server, screen).await,
         Verb::Man(args) => verb::man::run(args, command(), slurm.page, screen),
         Verb::Help(args) => verb::help::run(args, command(), screen),
         Verb::InstallSlurmNames(args) => verb::install_slurm_names::run(args, slurm.names, screen),

@@ -87,14 +87,14 @@ impl Server {
     /// # Errors
     /// [`Failure`] when there is no answer, or the controller refuses.
     pub async fn get<A: DeserializeOwned>(&self, path: &str) -> Result<A, Failure> {
-        self.get_for(path, PATIENCE).await
+        self.get_retrying(path, PATIENCE).await
     }
 
     /// Sends a GET request, and retries for `patience`.
     ///
     /// # Errors
     /// [`Failure`] when there is no answer within the retry time, or the controller refuses.
-    pub async fn get_for<A: DeserializeOwned>(
+    pub async fn get_retrying<A: DeserializeOwned>(
         &self,
         path: &str,
         patience: Duration,
@@ -155,7 +155,7 @@ impl Server {
     ///
     /// # Errors
     /// [`Failure`] when there is no answer within the retry time, or the controller refuses.
-    pub async fn get_bytes_for(
+    pub async fn get_bytes_retrying(
         &self,
         path: &str,
         patience: Duration,
@@ -275,7 +275,7 @@ impl From<NoAnswer> for Failure {
         };
         let reasons: Vec<String> = errors.iter().map(reason).collect();
         let text = format!("failed to reach the controller: {}", reasons.join("; "));
-        Failure::new(Kind::Unreachable, anyhow::Error::msg(text)).hint(
+        Failure::new(Kind::Unreachable, anyhow::Error::msg(text)).with_hint(
             "is the daemon running? `systemctl status kantctld kantd`; name another socket \
              with --socket or KANT_SOCKET",
         )

@@ -60,7 +60,7 @@ impl Signals {
     ///
     /// # Errors
     /// [`Failure`] when the system refuses.
-    pub fn take() -> Result<Self, Failure> {
+    pub fn block_and_watch() -> Result<Self, Failure> {
         let mut set = SigSet::empty();
         PASSED_ON.into_iter().for_each(|signal| set.add(signal));
         set.thread_block().context("failed to block signals")?;

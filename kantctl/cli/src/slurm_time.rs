@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 
 /// `2026-11-22T10:37:03`.
 #[must_use]
-pub fn moment(at: Time, zone: &TimeZone) -> String {
+pub fn format_time(at: Time, zone: &TimeZone) -> String {
     to_timestamp(at).map_or_else(
         || "Unknown".to_owned(),
         |at| at.to_zoned(zone.clone()).strftime("%Y-%m-%dT%H:%M:%S").to_string(),
@@ -66,7 +66,7 @@ pub fn parse_time(text: &str, now: Time, zone: &TimeZone) -> Result<Time, String
     let local = match lower.as_str() {
         "yesterday" => today.yesterday().ok().map(|day| day.to_datetime(Clock::midnight())),
         "tomorrow" => today.tomorrow().ok().map(|day| day.to_datetime(Clock::midnight())),
-        other => match clock(other) {
+        other => match parse_clock(other) {
             Some(clock) => Some(today.to_datetime(clock)),
             None => day_and_clock(other, today),
         },
@@ -81,7 +81,7 @@ pub fn parse_time(text: &str, now: Time, zone: &TimeZone) -> Result<Time, String
 }
 
 /// `08:00`, `8:00pm`, `noon`.
-fn clock(text: &str) -> Option<Clock> {
+fn parse_clock(text: &str) -> Option<Clock> {
     let hour = |hour| Some(Clock::constant(hour, 0, 0, 0));
     match text {
         "today" | "midnight" => return hour(0),
@@ -115,10 +115,10 @@ fn day_and_clock(text: &str, today: Date) -> Option<DateTime> {
     if let Some((day, time)) = text.split_at_checked(DATE_LENGTH)
         && let (Ok(day), Some(time)) = (day.parse::<Date>(), time.strip_prefix('-'))
     {
-        return Some(day.to_datetime(clock(time)?));
+        return Some(day.to_datetime(parse_clock(time)?));
     }
     let (day, time) = match text.split_once(['t', '-']) {
-        Some((day, time)) => (day, clock(time)?),
+        Some((day, time)) => (day, parse_clock(time)?),
         None => (text, Clock::midnight()),
     };
     let bare: String = day.chars().filter(|letter| !matches!(letter, '/' | '.')).collect();

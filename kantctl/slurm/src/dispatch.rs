@@ -56,7 +56,7 @@ pub fn run(command: SlurmCommand, arguments: &[OsString]) -> u8 {
     screen::set_program_name(command.name());
     let words = variables::with_variables(
         command,
-        &option_values::separate(&clap_command(command), arguments),
+        &option_values::insert_value_separators(&clap_command(command), arguments),
     );
     match dispatch(command, &words) {
         Ok(code) => code,
@@ -112,7 +112,7 @@ fn asks_for_version(words: &[OsString]) -> bool {
 fn dispatch(command: SlurmCommand, words: &[OsString]) -> Result<u8, CommandError> {
     let screen = Screen::detect(false);
     if asks_for_version(words) {
-        screen.line(VERSION)?;
+        screen.print_line(VERSION)?;
         return Ok(cli::failure::OK);
     }
     if matches!(command, SlurmCommand::Scancel | SlurmCommand::Scontrol) {
@@ -121,7 +121,7 @@ fn dispatch(command: SlurmCommand, words: &[OsString]) -> Result<u8, CommandErro
     let runtime = startup::runtime()?;
     let server = Global::default().server()?;
     match command {
-        SlurmCommand::Srun if component_steps::is_requested(words) => {
+        SlurmCommand::Srun if component_steps::has_several_commands(words) => {
             Ok(runtime.block_on(component_steps::run(words))?)
         }
         SlurmCommand::Srun => {

@@ -2,7 +2,7 @@
 //! delimiter for programs.
 
 use super::format::{self, Cell, FormatError};
-use common::text::shown;
+use common::text::escape_hidden;
 
 /// A column: its title, its width in characters, and whether it is right-aligned.
 pub type Column = (&'static str, usize, bool);
@@ -88,12 +88,12 @@ pub fn lines(
 fn line(columns: &[Column], row: &[String], separator: Separator) -> String {
     match separator {
         Separator::Bar { trailing } => {
-            let joined = row.iter().map(|text| shown(text)).collect::<Vec<_>>().join("|");
+            let joined = row.iter().map(|text| escape_hidden(text)).collect::<Vec<_>>().join("|");
             if trailing { joined + "|" } else { joined }
         }
         Separator::Padded => {
             let cells = columns.iter().zip(row).map(|((_, width, right), text)| {
-                let cut = cut(&shown(text), *width);
+                let cut = cut(&escape_hidden(text), *width);
                 if *right { format!("{cut:>width$} ") } else { format!("{cut:<width$} ") }
             });
             cells.collect()

@@ -2,7 +2,7 @@
 //! `JobID:12,State` (-O), `jobid,state%20` (sacct).
 //! Source: man squeue, sinfo (--format, --Format), sacct (--format).
 
-use common::text::shown;
+use common::text::escape_hidden;
 
 /// How one field is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -177,7 +177,7 @@ pub fn format_lines<F, R>(
     let fields = |row: &dyn Fn(&F) -> String| -> Vec<String> {
         let show = |piece: &Piece<F>| match piece {
             Piece::Text(text) => text.clone(),
-            Piece::Cell(cell) => shown(&row(&cell.field)).into_owned(),
+            Piece::Cell(cell) => escape_hidden(&row(&cell.field)).into_owned(),
         };
         pieces.iter().map(show).collect()
     };
@@ -226,7 +226,7 @@ fn fitted_piece<F>(text: &str, width: Option<usize>, piece: &Piece<F>) -> String
 /// A text cut or padded to a width.
 #[must_use]
 pub fn pad_or_cut(text: &str, width: Option<usize>, right: bool) -> String {
-    let clean = shown(text);
+    let clean = escape_hidden(text);
     match width {
         None => clean.into_owned(),
         Some(width) => {

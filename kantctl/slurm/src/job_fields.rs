@@ -50,7 +50,7 @@ fn attribute_value(attribute: Attribute, ask: &Ask) -> Value {
         (Kind::Begin | Kind::Deadline, Some(attributes::Value::Time(at))) => Value::At(at),
         (Kind::Begin | Kind::Deadline, _) => Value::Unknown,
         (Kind::Nice, value) => Value::of(value.map_or("0".to_owned(), |nice| nice.to_string())),
-        (_, value) => Value::set(value),
+        (_, value) => Value::from_optional(value),
     }
 }
 
@@ -67,7 +67,7 @@ const fn field(
 /// The fields that are not job attributes.
 const LINE_FIELDS: &[JobField] = &[
     field('i', "jobarrayid", "JobID", "JOBID", |l| Value::of(l.id())),
-    field('A', "jobid", "JobIDRaw", "JOBID", |l| Value::of(l.number())),
+    field('A', "jobid", "JobIDRaw", "JOBID", |l| Value::of(l.job_id())),
     field('F', "arrayjobid", "", "ARRAY_JOB_ID", |l| Value::of(l.job.key.job)),
     field('K', "arraytaskid", "", "ARRAY_TASK_ID", |l| {
         l.indices().map_or(Value::Unknown, Value::of)
@@ -80,10 +80,14 @@ const LINE_FIELDS: &[JobField] = &[
         })
     }),
     field('P', "partition", "Partition", "PARTITION", |l| {
-        if l.is_below() { Value::Unset } else { Value::set(l.job.ask.queue.as_ref()) }
+        if l.omits_job_fields() {
+            Value::Unset
+        } else {
+            Value::from_optional(l.job.ask.queue.as_ref())
+        }
     }),
     field('u', "username", "User", "USER", |l| {
-        if l.is_below() { Value::Unset } else { Value::of(user_names::owner(&l.job.owner)) }
+        if l.omits_job_fields() { Value::Unset } else { Value::of(user_names::owner(&l.job.owner)) }
     }),
     field('U', "userid", "UID", "UID", |l| Value::of(l.job.owner.uid)),
     field('g', "groupname", "Group", "GROUP", |l| Value::of(group(l))),
@@ -129,7 +133,7 @@ const LINE_FIELDS: &[JobField] = &[
     }),
     field(' ', "", "ReqTRES", "", |l| Value::of(l.tres())),
     field('l', "timelimit", "Timelimit", "TIME_LIMIT", |l| {
-        if l.is_below() {
+        if l.omits_job_fields() {
             return Value::Unset;
         }
         l.job.ask.time_limit.map_or(Value::Unlimited, Value::Span)
@@ -143,8 +147,8 @@ const LINE_FIELDS: &[JobField] = &[
     }),
     field('M', "timeused", "Elapsed", "TIME", |l| Value::Span(l.elapsed())),
     field(' ', "", "ElapsedRaw", "", |l| Value::of(l.elapsed().seconds())),
-    field('S', "starttime", "Start", "START_TIME", |l| Value::at(l.start())),
-    field('e', "endtime", "End", "END_TIME", |l| Value::at(l.end())),
+    field('S', "starttime", "Start", "START_TIME", |l| Value::from_time(l.start())),
+    field('e', "endtime", "End", "END_TIME", |l| Value::from_time(l.end())),
     field('V', "submittime", "Submit", "SUBMIT_TIME", |l| Value::At(l.job.submitted_at)),
     field(' ', "eligibletime", "Eligible", "ELIGIBLE_TIME", |l| {
         let submitted = l.job.submitted_at;
@@ -159,7 +163,7 @@ const LINE_FIELDS: &[JobField] = &[
     field('h', "oversubscribe", "", "OVER_SUBSCRIBE", |l| {
         Value::of(if l.job.ask.request.exclusive { "NO" } else { "OK" })
     }),
-    field('E', "dependency", "", "DEPENDENCY", |l| Value::set(l.job.dependency.as_ref())),
+    field('E', "dependency", "", "DEPENDENCY", |l| Value::from_optional(l.job.dependency.as_ref())),
     field('w', "wckey", "", "WCKEY", |_| Value::Unset),
     field('W', "licenses", "Licenses", "LICENSES", |_| Value::Unset),
     field('x', "exc_nodes", "", "EXC_NODES", |_| Value::of("")),
@@ -168,20 +172,20 @@ const LINE_FIELDS: &[JobField] = &[
     field('O', "contiguous", "", "CONTIGUOUS", |_| Value::of(0)),
     field('d', "mintmpdisk", "", "MIN_TMP_DISK", |_| Value::of(0)),
     field('z', "socketsperboard", "", "S:C:T", |_| Value::of("*:*:*")),
-    field('o', "command", "", "COMMAND", |l| Value::set(l.job.ask.command.as_ref())),
+    field('o', "command", "", "COMMAND", |l| Value::from_optional(l.job.ask.command.as_ref())),
     field(' ', "restartcnt", "Restarts", "RESTART_COUNT", |l| {
         Value::of(l.job.attempt.saturating_sub(1))
     }),
     field(' ', "exit_code", "ExitCode", "EXIT_CODE", |l| Value::of(l.exit())),
     field(' ', "", "DerivedExitCode", "", |l| Value::of(l.exit())),
-    field(' ', "", "TotalCPU", "", |l| used(l, |cpu, _| Value::Span(cpu))),
+    field(' ', "", "TotalCPU", "", |l| usage_value(l, |cpu, _| Value::Span(cpu))),
     field(' ', "", "CPUTime", "", |l| Value::Span(cpu_time(l))),
     field(' ', "", "CPUTimeRAW", "", |l| Value::of(cpu_time(l).seconds())),
     field(' ', "", "MaxRSS", "", |l| {
         if !l.is_batch() {
             return Value::Unset;
         }
-        used(l, |_, memory| Value::of(format_measured(memory, l.page.unit)))
+        usage_value(l, |_, memory| Value::of(format_measured(memory, l.page.unit)))
     }),
     field(' ', "cluster", "Cluster", "CLUSTER", |l| Value::of(&l.page.cluster)),
 ];
@@ -209,7 +213,7 @@ pub fn by_letter(letter: char) -> Option<&'static JobField> {
 
 /// The field of a name of `squeue -O`.
 #[must_use]
-pub fn in_queue(name: &str) -> Option<&'static JobField> {
+pub fn by_squeue_name(name: &str) -> Option<&'static JobField> {
     let name = match name {
         "tres" => "tres-alloc",
         "arrayid" => "jobarrayid",
@@ -221,7 +225,7 @@ pub fn in_queue(name: &str) -> Option<&'static JobField> {
 
 /// The field of a name of sacct, in upper or lower case.
 #[must_use]
-pub fn in_account(name: &str) -> Option<&'static JobField> {
+pub fn by_sacct_name(name: &str) -> Option<&'static JobField> {
     let found = fields().iter().find(|field| field.account.eq_ignore_ascii_case(name));
     found.filter(|_| !name.is_empty())
 }
@@ -275,7 +279,7 @@ fn priority(line: &Line<'_>) -> Option<i64> {
     line.page.priorities.get(&line.job.key).copied()
 }
 
-fn used(line: &Line<'_>, show: impl Fn(Span, Bytes) -> Value) -> Value {
+fn usage_value(line: &Line<'_>, show: impl Fn(Span, Bytes) -> Value) -> Value {
     line.usage().map_or(Value::Unset, |usage| show(usage.cpu, usage.memory_peak))
 }
 

@@ -16,7 +16,7 @@ pub const VERSION: Version = Version::V38;
 /// # Errors
 /// [`Failure`] when writing to stdout fails.
 pub fn print(screen: &Screen, name: &str, what: Vec<Value>) -> Result<u8, Failure> {
-    screen.answer(&answer(VERSION, &Asked::default(), list(name, what)))?;
+    screen.print_answer_json(&answer(VERSION, &Asked::default(), list(name, what)))?;
     Ok(OK)
 }
 

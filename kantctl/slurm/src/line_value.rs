@@ -1,7 +1,7 @@
 //! The value of a field of squeue or sacct as each of them writes it, and the lines of a listing.
 
 use cli::output;
-use cli::slurm_time::{long_span, moment, short_span};
+use cli::slurm_time::{format_time, long_span, short_span};
 use common::time::{Span, Time};
 use common::wire::api::JobView;
 use jiff::tz::TimeZone;
@@ -21,7 +21,7 @@ pub enum Value {
 
 impl Value {
     /// The text, or [`Self::Unset`].
-    pub fn set(words: Option<impl ToString>) -> Self {
+    pub fn from_optional(words: Option<impl ToString>) -> Self {
         words.map_or(Self::Unset, |words| Self::Words(words.to_string()))
     }
 
@@ -31,26 +31,26 @@ impl Value {
 
     /// The time, or [`Self::Unknown`].
     #[must_use]
-    pub fn at(at: Option<Time>) -> Self {
+    pub fn from_time(at: Option<Time>) -> Self {
         at.map_or(Self::Unknown, Self::At)
     }
 
     /// The text in squeue.
     #[must_use]
-    pub fn in_queue(self, zone: &TimeZone) -> String {
+    pub fn squeue_text(self, zone: &TimeZone) -> String {
         match self {
             Self::Words(words) => words,
             Self::Unset => "(null)".to_owned(),
             Self::Unknown => "N/A".to_owned(),
             Self::Span(span) => short_span(span),
             Self::Unlimited => "UNLIMITED".to_owned(),
-            Self::At(at) => moment(at, zone),
+            Self::At(at) => format_time(at, zone),
         }
     }
 
     /// The text in sacct; `time`: the field is a time.
     #[must_use]
-    pub fn in_account(self, time: bool, zone: &TimeZone) -> String {
+    pub fn sacct_text(self, time: bool, zone: &TimeZone) -> String {
         match self {
             Self::Words(words) => words,
             Self::Unset => String::new(),
@@ -58,7 +58,7 @@ impl Value {
             Self::Unknown => String::new(),
             Self::Span(span) => long_span(span),
             Self::Unlimited => "UNLIMITED".to_owned(),
-            Self::At(at) => moment(at, zone),
+            Self::At(at) => format_time(at, zone),
         }
     }
 }
@@ -76,9 +76,9 @@ mod tests {
     #[test]
     fn unknown_values_are_written_as_each_command_writes_them() {
         let zone = TimeZone::UTC;
-        assert_eq!(Value::Unset.in_queue(&zone), "(null)");
-        assert_eq!(Value::Unknown.in_queue(&zone), "N/A");
-        assert_eq!(Value::Unknown.in_account(true, &zone), "Unknown");
-        assert_eq!(Value::Unset.in_account(false, &zone), "");
+        assert_eq!(Value::Unset.squeue_text(&zone), "(null)");
+        assert_eq!(Value::Unknown.squeue_text(&zone), "N/A");
+        assert_eq!(Value::Unknown.sacct_text(true, &zone), "Unknown");
+        assert_eq!(Value::Unset.sacct_text(false, &zone), "");
     }
 }

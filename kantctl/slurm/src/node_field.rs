@@ -2,8 +2,8 @@
 //! Source: man sinfo (--format, --Format).
 
 use cli::output::user_names::{self, user};
-use cli::slurm_time::{moment, short_span};
-use common::hostlist::fold;
+use cli::slurm_time::{format_time, short_span};
+use common::hostlist::compress;
 use common::node::{Contact, NodeStatus};
 use common::policy::queue::Queue;
 use common::wire::api::NodeView;
@@ -43,7 +43,7 @@ pub struct NodeField {
     pub value: fn(&Line<'_>) -> String,
 }
 
-const fn one(
+const fn node_field(
     letter: char,
     name: &'static str,
     title: &'static str,
@@ -52,7 +52,7 @@ const fn one(
     NodeField { letter, name, title, of: Of::Node, value }
 }
 
-const fn size(
+const fn size_field(
     letter: char,
     name: &'static str,
     title: &'static str,
@@ -61,7 +61,7 @@ const fn size(
     NodeField { letter, name, title, of: Of::Size, value }
 }
 
-const fn sum(
+const fn line_field(
     letter: char,
     name: &'static str,
     title: &'static str,
@@ -70,7 +70,7 @@ const fn sum(
     NodeField { letter, name, title, of: Of::Line, value }
 }
 
-const fn part(
+const fn partition_field(
     letter: char,
     name: &'static str,
     title: &'static str,
@@ -80,75 +80,77 @@ const fn part(
 }
 
 pub const FIELDS: &[NodeField] = &[
-    part('P', "partition", "PARTITION", |l| partition(l, "*")),
-    part('R', "partitionname", "PARTITION", |l| partition(l, "")),
-    part('a', "available", "AVAIL", |_| "up".to_owned()),
-    part('l', "time", "TIMELIMIT", |l| {
+    partition_field('P', "partition", "PARTITION", |l| partition(l, "*")),
+    partition_field('R', "partitionname", "PARTITION", |l| partition(l, "")),
+    partition_field('a', "available", "AVAIL", |_| "up".to_owned()),
+    partition_field('l', "time", "TIMELIMIT", |l| {
         let longest = l.queue.and_then(|queue| queue.time_limit_max);
         longest.map_or_else(|| "infinite".to_owned(), short_span)
     }),
-    part('L', "defaulttime", "DEFAULTTIME", |l| {
+    partition_field('L', "defaulttime", "DEFAULTTIME", |l| {
         let usual = l.queue.and_then(|queue| queue.time_limit_default);
         usual.map_or_else(|| "n/a".to_owned(), short_span)
     }),
-    sum('D', "nodes", "NODES", |l| l.nodes.len().to_string()),
-    sum('N', "nodelist", "NODELIST", |l| fold(l.nodes.iter().map(|node| &node.name))),
-    one('n', "nodehost", "HOSTNAMES", |l| first(l, |node| node.name.to_string())),
-    one('o', "nodeaddr", "NODE_ADDR", |l| first(l, |node| node.address.clone())),
-    one('t', "statecompact", "STATE", |l| first(l, |node| state_name(node, true))),
-    one('T', "statelong", "STATE", |l| first(l, |node| state_name(node, false))),
-    size('c', "cpus", "CPUS", |l| least(l, |node| u64::from(node.inventory.cpu_count().0))),
-    sum('C', "cpusstate", "CPUS(A/I/O/T)", cpus_by_state),
-    sum('A', "nodeai", "NODES(A/I)", |l| {
-        let [used, idle, _] = by_state(l);
+    line_field('D', "nodes", "NODES", |l| l.nodes.len().to_string()),
+    line_field('N', "nodelist", "NODELIST", |l| compress(l.nodes.iter().map(|node| &node.name))),
+    node_field('n', "nodehost", "HOSTNAMES", |l| first(l, |node| node.name.to_string())),
+    node_field('o', "nodeaddr", "NODE_ADDR", |l| first(l, |node| node.address.clone())),
+    node_field('t', "statecompact", "STATE", |l| first(l, |node| state_name(node, true))),
+    node_field('T', "statelong", "STATE", |l| first(l, |node| state_name(node, false))),
+    size_field('c', "cpus", "CPUS", |l| least(l, |node| u64::from(node.inventory.cpu_count().0))),
+    line_field('C', "cpusstate", "CPUS(A/I/O/T)", cpus_by_state),
+    line_field('A', "nodeai", "NODES(A/I)", |l| {
+        let [used, idle, _] = node_counts_by_state(l);
         format!("{used}/{idle}")
     }),
-    sum('F', "nodeaiot", "NODES(A/I/O/T)", |l| {
-        let [used, idle, other] = by_state(l);
+    line_field('F', "nodeaiot", "NODES(A/I/O/T)", |l| {
+        let [used, idle, other] = node_counts_by_state(l);
         format!("{used}/{idle}/{other}/{}", l.nodes.len())
     }),
-    size('m', "memory", "MEMORY", |l| least(l, |node| node.inventory.memory.0 >> 20)),
-    sum('e', "freemem", "FREE_MEM", |l| {
+    size_field('m', "memory", "MEMORY", |l| least(l, |node| node.inventory.memory.0 >> 20)),
+    line_field('e', "freemem", "FREE_MEM", |l| {
         let free = |node: &&NodeView| node.inventory.memory.0.saturating_sub(node.memory_used.0);
         range(l.nodes.iter().map(|node| mib(free(node)).parse().unwrap_or(0)).collect())
     }),
-    sum(' ', "allocmem", "ALLOCMEM", |l| mib(l.nodes.iter().map(|node| node.memory_used.0).sum())),
-    one('G', "gres", "GRES", |l| first(l, |node| gres(&node.inventory.gpus))),
-    one(' ', "gresused", "GRES_USED", |l| {
+    line_field(' ', "allocmem", "ALLOCMEM", |l| {
+        mib(l.nodes.iter().map(|node| node.memory_used.0).sum())
+    }),
+    node_field('G', "gres", "GRES", |l| first(l, |node| gres(&node.inventory.gpus))),
+    node_field(' ', "gresused", "GRES_USED", |l| {
         first(l, |node| match node.inventory.gpus.first() {
             None => "gpu:0".to_owned(),
             Some(gpu) => format!("gpu:{}:{}", gpu.kind.0, node.gpus_used),
         })
     }),
-    one('f', "features", "AVAIL_FEATURES", |l| first(l, features)),
-    one('b', "features_act", "ACTIVE_FEATURES", |l| first(l, features)),
-    one('E', "reason", "REASON", |l| first(l, unavailable_reason)),
-    one('H', "timestamp", "TIMESTAMP", |l| {
-        let since = |node: &NodeView| unavailable_since(node).map(|at| moment(at, l.zone));
+    node_field('f', "features", "AVAIL_FEATURES", |l| first(l, features)),
+    node_field('b', "features_act", "ACTIVE_FEATURES", |l| first(l, features)),
+    node_field('E', "reason", "REASON", |l| first(l, unavailable_reason)),
+    node_field('H', "timestamp", "TIMESTAMP", |l| {
+        let since = |node: &NodeView| unavailable_since(node).map(|at| format_time(at, l.zone));
         first(l, |node| since(node).unwrap_or_else(|| "Unknown".to_owned()))
     }),
-    one('u', "user", "USER", |l| {
+    node_field('u', "user", "USER", |l| {
         first(l, |node| {
             node.drain.as_ref().map_or_else(|| "Unknown".to_owned(), |drain| user(drain.by.0))
         })
     }),
-    one('O', "cpusload", "CPU_LOAD", |_| "N/A".to_owned()),
-    size('z', "socketcorethread", "S:C:T", |l| {
+    node_field('O', "cpusload", "CPU_LOAD", |_| "N/A".to_owned()),
+    size_field('z', "socketcorethread", "S:C:T", |l| {
         format!("{}:{}:{}", least(l, sockets), least(l, cores), least(l, threads))
     }),
-    size('X', "sockets", "SOCKETS", |l| least(l, sockets)),
-    size('Y', "cores", "CORES", |l| least(l, cores)),
-    size('Z', "threads", "THREADS", |l| least(l, threads)),
-    one('w', "weight", "WEIGHT", |_| "1".to_owned()),
-    one('d', "disk", "TMP_DISK", |_| "0".to_owned()),
-    part('p', "prioritytier", "PRIO_TIER", |l| {
+    size_field('X', "sockets", "SOCKETS", |l| least(l, sockets)),
+    size_field('Y', "cores", "CORES", |l| least(l, cores)),
+    size_field('Z', "threads", "THREADS", |l| least(l, threads)),
+    node_field('w', "weight", "WEIGHT", |_| "1".to_owned()),
+    node_field('d', "disk", "TMP_DISK", |_| "0".to_owned()),
+    partition_field('p', "prioritytier", "PRIO_TIER", |l| {
         l.queue.map_or_else(|| "0".to_owned(), |queue| queue.priority.to_string())
     }),
-    one('v', "version", "VERSION", |l| first(l, |node| node.version.clone())),
-    part('s', "size", "JOB_SIZE", |_| "1-infinite".to_owned()),
-    part('r', "root", "ROOT", |_| "no".to_owned()),
-    part('h', "oversubscribe", "OVERSUBSCRIBE", |_| "NO".to_owned()),
-    part('g', "groups", "GROUPS", |l| match l.queue.map(|queue| &queue.access.groups) {
+    node_field('v', "version", "VERSION", |l| first(l, |node| node.version.clone())),
+    partition_field('s', "size", "JOB_SIZE", |_| "1-infinite".to_owned()),
+    partition_field('r', "root", "ROOT", |_| "no".to_owned()),
+    partition_field('h', "oversubscribe", "OVERSUBSCRIBE", |_| "NO".to_owned()),
+    partition_field('g', "groups", "GROUPS", |l| match l.queue.map(|queue| &queue.access.groups) {
         Some(groups) if !groups.is_empty() => {
             groups.iter().map(|gid| user_names::group(gid.0)).collect::<Vec<_>>().join(",")
         }
@@ -222,7 +224,7 @@ fn range(mut of: Vec<u64>) -> String {
 }
 
 /// The numbers of nodes that are in use, idle, and neither.
-fn by_state(line: &Line<'_>) -> [usize; 3] {
+fn node_counts_by_state(line: &Line<'_>) -> [usize; 3] {
     let mut counts = [0; 3];
     for node in &line.nodes {
         counts[match node.status {

@@ -26,9 +26,9 @@ impl Repeat {
     ) -> Result<u8, Failure> {
         let Some(seconds) = self.seconds else { return list().await };
         loop {
-            screen.line(&slurm_time::current_time(&screen.zone))?;
+            screen.print_line(&slurm_time::current_time(&screen.zone))?;
             list().await?;
-            screen.line("")?;
+            screen.print_line("")?;
             tokio::time::sleep(Duration::from_secs(seconds)).await;
         }
     }

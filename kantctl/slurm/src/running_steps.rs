@@ -21,7 +21,7 @@ pub async fn fetch(jobs: &[JobView], server: &Server) -> BTreeMap<JobKey, Vec<St
     let until = Instant::now() + TIMEOUT;
     for job in jobs.iter().filter(runs) {
         let path = format!("/v1/jobs/{}/steps", job.key);
-        let asked = server.get_for::<StepList>(&path, Duration::ZERO);
+        let asked = server.get_retrying::<StepList>(&path, Duration::ZERO);
         match timeout_at(until, asked).await {
             Ok(Ok(list)) => {
                 found.insert(job.key, list.steps.iter().map(StepRecord::from).collect());

@@ -13,7 +13,7 @@ use cli::failure::{Failure, OK};
 use cli::keys::{self, Keys};
 use cli::output::{Screen, screen};
 use cli::server::Server;
-use cli::verb::filter::{Filter, check_states, end_word};
+use cli::verb::filter::{Filter, check_states, outcome_word};
 use common::id::{AccountName, QosName, QueueName};
 use common::job::Phase;
 use common::job::attributes::Hosts;
@@ -188,7 +188,7 @@ impl Args {
 
     /// Whether the job matches the options that the controller's query does not cover.
     #[must_use]
-    pub fn takes(&self, job: &JobView, window: &Window) -> bool {
+    pub fn matches_job(&self, job: &JobView, window: &Window) -> bool {
         let ask = &job.ask;
         window.contains(job)
             && (self.accounts.is_empty()
@@ -209,7 +209,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     }
     // Accepted, although no job is ever in them.
     let known =
-        |state: &&String| end_word(state).is_none() && !UNUSED_STATES.contains(&state.as_str());
+        |state: &&String| outcome_word(state).is_none() && !UNUSED_STATES.contains(&state.as_str());
     check_states(&args.states.iter().filter(known).cloned().collect::<Vec<_>>())?;
     let cells = args.cells()?;
     let (found, window) = job_records::fetch(args, server, screen).await?;
@@ -239,7 +239,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         return json::print(screen, "jobs", shown.collect());
     }
     for line in formatted_lines(args, &cells, &lines, screen) {
-        screen.line(&line)?;
+        screen.print_line(&line)?;
     }
     Ok(OK)
 }
@@ -250,7 +250,7 @@ fn lines<'a>(args: &Args, found: &'a JobRecords, window: &Window, page: &'a Page
         let Some(job) = jobs.first() else { continue };
         let line = Line { jobs, job, part: LinePart::Whole, page };
         let states = &args.states;
-        if !states.is_empty() && !window.was_in(states, job, line.is_in(states)) {
+        if !states.is_empty() && !window.was_in(states, job, line.is_in_state(states)) {
             continue;
         }
         lines.push(line);

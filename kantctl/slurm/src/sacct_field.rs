@@ -1,7 +1,7 @@
 //! The fields of sacct: those that kant has, and those that are always empty. `job_fields` computes
 //! the values.
 
-use super::job_fields::{JobField, fields, in_account};
+use super::job_fields::{JobField, by_sacct_name, fields};
 use jiff::tz::TimeZone;
 use slurm_json::job_line::Line;
 
@@ -73,7 +73,7 @@ impl SacctField {
         match self {
             Self::Empty(_) => String::new(),
             Self::Known(field) => {
-                let shown = field.value(line).in_account(is_time(field.account), zone);
+                let shown = field.value(line).sacct_text(is_time(field.account), zone);
                 match field.account {
                     "NodeList" if shown.is_empty() => "None assigned".to_owned(),
                     _ => shown,
@@ -104,7 +104,7 @@ fn default_width(name: &str) -> usize {
 pub fn field(name: &str) -> Option<(SacctField, usize, bool)> {
     let empty = || ACCOUNT_EMPTY.iter().find(|known| known.eq_ignore_ascii_case(name));
     let found =
-        in_account(name).map(SacctField::Known).or_else(|| Some(SacctField::Empty(empty()?)))?;
+        by_sacct_name(name).map(SacctField::Known).or_else(|| Some(SacctField::Empty(empty()?)))?;
     Some((found, default_width(found.title()), found.title().starts_with("JobID")))
 }
 
@@ -127,6 +127,6 @@ mod tests {
 
     #[test]
     fn no_field_is_both_known_and_always_empty() {
-        assert!(ACCOUNT_EMPTY.iter().all(|name| in_account(name).is_none()));
+        assert!(ACCOUNT_EMPTY.iter().all(|name| by_sacct_name(name).is_none()));
     }
 }

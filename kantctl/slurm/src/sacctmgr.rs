@@ -62,7 +62,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let [command, rest @ ..] = args.words.as_slice() else { return Err(unknown("")) };
     if !matches!(command.to_ascii_lowercase().as_str(), "show" | "list") {
         let refused = anyhow::anyhow!("sacctmgr {command} is not supported in this release");
-        return Err(Failure::usage(refused).hint(
+        return Err(Failure::usage(refused).with_hint(
             "accounts, QoS and limits are set in kantctld.toml: change them there and run `kantctl \
              reload`",
         ));
@@ -85,21 +85,22 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let Listing { columns, rows } = query.select(listing)?;
     let separator = Separator::from_options(args.parsable, args.parsable2);
     for line in fixed_columns::lines(&columns, &rows, separator, !args.no_header) {
-        screen.line(&line)?;
+        screen.print_line(&line)?;
     }
     Ok(OK)
 }
 
 fn unknown(what: &str) -> Failure {
-    Failure::usage(anyhow::anyhow!("unknown argument `{what}`")).hint("see `sacctmgr --help`")
+    Failure::usage(anyhow::anyhow!("unknown argument `{what}`")).with_hint("see `sacctmgr --help`")
 }
 
 fn accounts(known: &AccountList, query: &Query) -> Listing {
     let columns = vec![("Account", 10, true), ("Descr", 20, true), ("Org", 20, true)];
     let row = |name: String| vec![name.clone(), name.clone(), name];
     let names = known.accounts.iter().map(|one| one.name.to_string());
-    let is_selected =
-        |name: &String| Query::matches(&query.names, name) && Query::matches(&query.accounts, name);
+    let is_selected = |name: &String| {
+        Query::selects_name(&query.names, name) && Query::selects_name(&query.accounts, name)
+    };
     Listing { columns, rows: names.filter(is_selected).map(row).collect() }
 }
 
@@ -149,6 +150,6 @@ fn qos(known: &AccountList, query: &Query) -> Listing {
         ]
     };
     let is_selected =
-        |qos: &&common::policy::qos::Qos| Query::matches(&query.names, qos.name.as_str());
+        |qos: &&common::policy::qos::Qos| Query::selects_name(&query.names, qos.name.as_str());
     Listing { columns, rows: known.qos.iter().filter(is_selected).map(row).collect() }
 }

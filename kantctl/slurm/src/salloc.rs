@@ -53,7 +53,7 @@ pub struct Args {
 pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
     let around = run::environment_variables();
     let set = environment::read_slurm_options(&around, SlurmReader::Salloc)?;
-    let options = args.options.clone().over(set);
+    let options = args.options.clone().merged_over(set);
     let alloc = alloc::Args {
         options: args.options.clone(),
         no_shell: args.no_shell,

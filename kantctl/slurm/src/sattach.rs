@@ -32,13 +32,13 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let Target { key, part } = args.target;
     let in_a_file = || {
         let text = format!("step {key}.batch writes to the job's output file");
-        Failure::usage(anyhow::Error::msg(text)).hint(format!("kantctl logs -f {key}"))
+        Failure::usage(anyhow::Error::msg(text)).with_hint(format!("kantctl logs -f {key}"))
     };
     if part == Part::Batch {
         return Err(in_a_file());
     }
     let Some(steps) = steps(key, server).await? else {
-        return Err(Failure::message(format!("job {key} is not running")));
+        return Err(Failure::from_message(format!("job {key} is not running")));
     };
     let step = chosen(key, part, &steps)?;
     to_step(&args.streams, args.quiet, key, step, server, screen).await

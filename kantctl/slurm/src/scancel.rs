@@ -11,7 +11,7 @@ use cli::output::{Screen, screen};
 use cli::server::{Retry, Server};
 use cli::step::ledger_client;
 use cli::verb::bulk_action;
-use cli::verb::cancel::signalled;
+use cli::verb::cancel::signal_request;
 use cli::verb::filter::{Filter, check_states};
 use common::id::{AccountName, JobKey, QosName, QueueName, ReservationName};
 use common::job::Phase;
@@ -115,7 +115,7 @@ impl Args {
         }
     }
 
-    fn takes(&self, job: &JobView, named: &[JobKey]) -> bool {
+    fn matches_job(&self, job: &JobView, named: &[JobKey]) -> bool {
         let same = |asked: bool, equal: bool| !asked || equal;
         (named.is_empty() || keys::contains_job(named, job))
             && same(self.account.is_some(), job.ask.account == self.account)
@@ -134,11 +134,11 @@ impl Args {
         let found = self.filter().fetch_brief(server, false).await?.jobs;
         let mut seen = BTreeSet::new();
         let mut batches = [Vec::new(), Vec::new()];
-        for job in found.iter().filter(|job| self.takes(job, named)) {
+        for job in found.iter().filter(|job| self.matches_job(job, named)) {
             let waits = job.phase == Phase::Pending;
             let is_selected = !signals || job.phase == Phase::Running;
-            if is_selected && seen.insert(job.whole()) {
-                batches[usize::from(!waits)].push(job.whole());
+            if is_selected && seen.insert(job.whole_job_key()) {
+                batches[usize::from(!waits)].push(job.whole_job_key());
             }
         }
         Ok(batches)
@@ -162,7 +162,7 @@ pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure
                 continue;
             }
             let text = format!("error: Kill job error on job step id {key}.{number}: {failure}");
-            screen::print_failure(&Failure::message(text));
+            screen::print_failure(&Failure::from_message(text));
             code = if is_gone { code } else { 1 };
         }
     }
@@ -171,7 +171,7 @@ pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure
         return Ok(code);
     }
     let signal = args.signal.as_deref().map(|text| target::signal(Some(text))).transpose()?;
-    let request = signalled(signal, args.batch, args.full);
+    let request = signal_request(signal, args.batch, args.full);
     if named.is_empty() && !args.has_filters() {
         return Err(Failure::usage(anyhow::anyhow!("No job identification provided")));
     }
@@ -183,7 +183,9 @@ pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure
     let (stop, mut lost) = (Cell::new(false), None);
     for batch in &batches {
         let mut answers =
-            pin!(bulk_action::answers(batch, &stop, |key| end(server, *key, request)));
+            pin!(bulk_action::send_concurrently(batch, &stop, |key| cancel_or_signal(
+                server, *key, request
+            )));
         while let Some((key, answered)) = answers.next().await {
             match answered {
                 Ok(()) => args.report_if_verbose(&words, &format!("job {key}")),
@@ -211,7 +213,7 @@ pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure
 /// Whether the job has ended, is ending, or is unknown to the controller.
 fn is_gone(failure: &Failure) -> bool {
     let codes = ["already_done", "already_ending", "wrong_phase", "unknown_job"];
-    failure.code().is_some_and(|code| codes.contains(&code))
+    failure.error_code().is_some_and(|code| codes.contains(&code))
 }
 
 /// The action that `-v` reports, before the target.
@@ -220,7 +222,7 @@ fn signal_words(signal: Option<u8>) -> String {
 }
 
 /// Cancels or signals one job.
-async fn end(
+async fn cancel_or_signal(
     server: &Server,
     key: JobKey,
     request: Option<JobSignalRequest>,
@@ -238,7 +240,7 @@ async fn end(
 }
 
 fn print_cancel_failure(key: JobKey, failure: &Failure) {
-    let why = match failure.code() {
+    let why = match failure.error_code() {
         Some("unknown_job") => "Invalid job id specified".to_owned(),
         Some("already_done" | "already_ending" | "wrong_phase") => {
             "Job/step already completing or completed".to_owned()
@@ -246,5 +248,5 @@ fn print_cancel_failure(key: JobKey, failure: &Failure) {
         _ => failure.to_string(),
     };
     let text = format!("error: Kill job error on job id {key}: {why}");
-    screen::print_failure(&Failure::message(text));
+    screen::print_failure(&Failure::from_message(text));
 }

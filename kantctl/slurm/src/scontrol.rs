@@ -15,9 +15,9 @@ use cli::failure::{Failure, OK};
 use cli::keys::{self, Keys};
 use cli::output::Screen;
 use cli::server::{Retry, Server};
-use common::hostlist::{expand, fold};
+use common::hostlist::{compress, expand};
 use common::id::{JobKey, NodeName};
-use common::text::shown;
+use common::text::escape_hidden;
 use serde_json::Value;
 
 const AFTER: &str = "\
@@ -65,7 +65,7 @@ pub struct Record {
 }
 
 impl Record {
-    pub fn line(&mut self, fields: Vec<(&'static str, String)>) {
+    pub fn add_line(&mut self, fields: Vec<(&'static str, String)>) {
         self.lines.push(fields);
     }
 
@@ -73,7 +73,8 @@ impl Record {
     #[must_use]
     pub fn text(&self, oneliner: bool) -> String {
         let show = |line: &Vec<(&'static str, String)>| {
-            let fields = line.iter().map(|(name, value)| format!("{name}={}", shown(value)));
+            let fields =
+                line.iter().map(|(name, value)| format!("{name}={}", escape_hidden(value)));
             fields.collect::<Vec<_>>().join(" ")
         };
         let lines: Vec<String> = self.lines.iter().map(show).collect();
@@ -107,7 +108,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         }
         "ping" => settings::ping(server, screen).await,
         "version" => {
-            screen.line(super::shared_options::VERSION)?;
+            screen.print_line(super::shared_options::VERSION)?;
             Ok(OK)
         }
         other => {
@@ -146,7 +147,7 @@ async fn show(
             if what.eq_ignore_ascii_case("hostlistsorted") {
                 named.sort();
             }
-            screen.line(&fold(&named))?;
+            screen.print_line(&compress(&named))?;
             Ok(OK)
         }
         other => Err(Failure::usage(anyhow::anyhow!(
@@ -168,7 +169,7 @@ fn hostnames(names: &[&str], screen: &Screen) -> Result<u8, Failure> {
         return Err(Failure::usage(anyhow::anyhow!(missing)));
     };
     for name in expand(&text).map_err(Failure::usage)? {
-        screen.line(name.as_str())?;
+        screen.print_line(name.as_str())?;
     }
     Ok(OK)
 }
@@ -194,7 +195,7 @@ async fn act_on_jobs(words: &[&str], action: &str, server: &Server) -> Result<u8
         let path = format!("/v1/jobs/{key}/{action}");
         let asked = server.post::<Value, Value>(&path, &Value::Null, Retry::IfUnanswered).await;
         if let Err(failure) = asked
-            && failure.code() != Some("not_held")
+            && failure.error_code() != Some("not_held")
         {
             return Err(failure);
         }

@@ -6,7 +6,7 @@ use super::shared_options::Common;
 use cli::failure::{Failure, OK};
 use cli::output::Screen;
 use cli::server::Server;
-use cli::slurm_time::moment;
+use cli::slurm_time::format_time;
 use common::wire::api::{MetricsView, Status};
 
 /// Show statistics of the controller, as Slurm's sdiag does
@@ -34,7 +34,7 @@ pub async fn run(_: &Args, server: &Server, screen: &Screen) -> Result<u8, Failu
     let status: Status = server.get("/v1/status").await?;
     let metrics: MetricsView = server.get("/v1/metrics").await?;
     let rule = "*".repeat(55);
-    let at = |time| moment(time, &screen.zone);
+    let at = |time| format_time(time, &screen.zone);
     let as_of = metrics.as_of;
     let mut lines = vec![
         rule.clone(),
@@ -68,7 +68,7 @@ pub async fn run(_: &Args, server: &Server, screen: &Screen) -> Result<u8, Failu
     lines
         .push("`kantctl metrics` shows GPU usage; more metrics are exported to Prometheus.".into());
     for line in lines {
-        screen.line(&line)?;
+        screen.print_line(&line)?;
     }
     Ok(OK)
 }

@@ -123,7 +123,7 @@ impl Args {
             .map_err(Failure::usage)
     }
 
-    fn takes(&self, node: &NodeView) -> bool {
+    fn matches_node(&self, node: &NodeView) -> bool {
         let answers = node.contact == Contact::Connected;
         let silent = !answers || node.drain.is_some() || node.status == NodeStatus::Down;
         self.nodes.as_ref().is_none_or(|hosts| hosts.0.contains(&node.name))
@@ -179,7 +179,7 @@ fn check_states(words: &[String]) -> Result<(), Failure> {
     let wrong = words.iter().find(|word| !STATES.contains(&bare(word).as_str()));
     wrong.map_or(Ok(()), |word| {
         let refused = Failure::usage(anyhow::anyhow!("Invalid node state specified: {word}"));
-        Err(refused.hint(format!("states are {}", STATES.join(", "))))
+        Err(refused.with_hint(format!("states are {}", STATES.join(", "))))
     })
 }
 
@@ -191,7 +191,7 @@ async fn list(
 ) -> Result<u8, Failure> {
     let nodes: NodeList = server.get("/v1/nodes").await?;
     let queues: QueueList = server.get("/v1/queues").await?;
-    let known: Vec<&NodeView> = nodes.nodes.iter().filter(|node| args.takes(node)).collect();
+    let known: Vec<&NodeView> = nodes.nodes.iter().filter(|node| args.matches_node(node)).collect();
     if args.json {
         let named = |node: &&&NodeView| {
             let of = |queue: &Queue| args.partitions.contains(&queue.name) && has_node(queue, node);
@@ -220,7 +220,7 @@ async fn list(
         lines.sort_by_key(|line| line.nodes.first().map(|node| &node.name));
     }
     if args.long && !args.no_header {
-        screen.line(&slurm_time::current_time(&screen.zone))?;
+        screen.print_line(&slurm_time::current_time(&screen.zone))?;
     }
     let title = |field: &&'static NodeField| field.title.to_owned();
     let titled = (!args.no_header).then_some(&title as &dyn Fn(&&'static NodeField) -> String);

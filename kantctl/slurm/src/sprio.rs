@@ -100,7 +100,7 @@ fn normalized(view: &PriorityView, name: &str) -> String {
 }
 
 /// The weights, as the points of a job whose factors are all 1.
-fn weights(view: &PriorityView) -> PriorityView {
+fn with_weights_as_points(view: &PriorityView) -> PriorityView {
     let mut weights = view.clone();
     weights.total = 0;
     for factor in &mut weights.factors {
@@ -126,9 +126,9 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         format::parse_letters(format, by_letter).map_err(Failure::usage)?;
     let mut list: PriorityList = server.get("/v1/priority").await?;
     let keys = keys::flatten(&args.jobs);
-    list.jobs.retain(|view| takes(args, view, &keys));
+    list.jobs.retain(|view| matches_job(args, view, &keys));
     if args.weights {
-        list.jobs = list.jobs.iter().take(1).map(weights).collect();
+        list.jobs = list.jobs.iter().take(1).map(with_weights_as_points).collect();
     }
     let title = |field: &&'static Field| field.title.to_owned();
     let titled = (!args.no_header).then_some(&title as &dyn Fn(&&'static Field) -> String);
@@ -141,7 +141,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     Ok(OK)
 }
 
-fn takes(args: &Args, view: &PriorityView, keys: &[JobKey]) -> bool {
+fn matches_job(args: &Args, view: &PriorityView, keys: &[JobKey]) -> bool {
     let whole = JobKey::single(view.key.job);
     (keys.is_empty() || keys.contains(&view.key) || keys.contains(&whole))
         && (args.partitions.is_empty() || args.partitions.contains(&view.queue))

@@ -16,7 +16,7 @@ use cli::keys::{self, Keys};
 use cli::output::Screen;
 use cli::server::Server;
 use cli::verb::filter::{Filter, check_states};
-use cli::verb::starts::starts;
+use cli::verb::starts::fetch_expected_starts;
 use common::id::{AccountName, JobKey, QosName, QueueName, ReservationName};
 use common::job::attributes::Hosts;
 use common::job::{Launch, Phase, StepRecord};
@@ -146,7 +146,7 @@ impl Args {
             (.., false) => DEFAULT_FORMAT,
         };
         let (names, letters) = (self.long_format.as_deref(), self.format.as_deref());
-        let (by_name, by_letter) = (job_fields::in_queue, job_fields::by_letter);
+        let (by_name, by_letter) = (job_fields::by_squeue_name, job_fields::by_letter);
         format::choose(names, letters, default, job_fields::fields(), by_name, by_letter)
             .map_err(Failure::usage)
     }
@@ -181,15 +181,15 @@ impl Args {
         let parts =
             has_script.then_some(LinePart::Batch).into_iter().chain(steps.map(LinePart::Step));
         let lines = parts.map(|part| Line { part, ..line });
-        let own = [line.id(), line.number()];
+        let own = [line.id(), line.job_id()];
         let is_named = |line: &Line<'_>| {
-            let names = [line.id(), line.number()];
+            let names = [line.id(), line.job_id()];
             named.is_empty() || named.iter().any(|name| own.contains(name) || names.contains(name))
         };
         lines.filter(is_named).collect()
     }
 
-    fn takes(&self, job: &JobView, keys: &[JobKey]) -> bool {
+    fn matches_job(&self, job: &JobView, keys: &[JobKey]) -> bool {
         let ask = &job.ask;
         (keys.is_empty() || keys::contains_job(keys, job))
             && (!self.states.is_empty() || job.phase != Phase::Done)
@@ -230,20 +230,20 @@ async fn list(
         && !known(key)
         && let Err(failure) = server.get::<JobList>(&format!("/v1/jobs/{key}")).await
     {
-        return Err(match failure.code() {
-            Some("unknown_job") => Failure::message(format!("Invalid job id specified: {key}")),
-            _ => failure,
-        });
+        let is_unknown = failure.error_code() == Some("unknown_job");
+        let invalid = || Failure::from_message(format!("Invalid job id specified: {key}"));
+        return Err(if is_unknown { invalid() } else { failure });
     }
-    found.jobs.retain(|job| args.takes(job, &keys));
+    found.jobs.retain(|job| args.matches_job(job, &keys));
     let sort = args.sort.as_deref().unwrap_or("P,t,-p");
     let mut page = page(args, pieces, &found, server).await?;
     let any_state = args.states.is_empty() || args.all_states();
     if args.json {
         page.cluster = cluster_name(server).await?;
         let jobs = found.jobs.iter().filter(|job| {
-            let jobs = std::slice::from_ref(*job);
-            any_state || Line { jobs, job, part: LinePart::Whole, page: &page }.is_in(&args.states)
+            let (jobs, page) = (std::slice::from_ref(*job), &page);
+            let line = Line { jobs, job, part: LinePart::Whole, page };
+            any_state || line.is_in_state(&args.states)
         });
         let jobs = jobs.map(|one| slurm_json::job::job(one, &page, json::VERSION));
         return json::print(screen, "jobs", jobs.collect());
@@ -256,13 +256,13 @@ async fn list(
         .into_iter()
         .filter_map(|jobs| Some((jobs, jobs.first()?)))
         .map(|(jobs, job)| Line { jobs, job, part: LinePart::Whole, page: &page })
-        .filter(|line| any_state || line.is_in(&args.states))
+        .filter(|line| any_state || line.is_in_state(&args.states))
         .flat_map(|line| args.lines(line, &steps))
         .collect();
     let keys = sort::parse(sort)?;
     lines.sort_by(|one, other| sort::compare(&keys, one, other));
     if args.long && !args.no_header {
-        screen.line(&cli::slurm_time::current_time(&screen.zone))?;
+        screen.print_line(&cli::slurm_time::current_time(&screen.zone))?;
     }
     let title = |field: &&JobField| match (field.letter, &args.steps) {
         ('i', Some(_)) => "STEPID".to_owned(),
@@ -270,7 +270,7 @@ async fn list(
     };
     let titled = (!args.no_header).then_some(&title as &dyn Fn(&&'static JobField) -> String);
     let show =
-        |field: &&'static JobField, line: &Line<'_>| field.value(line).in_queue(&screen.zone);
+        |field: &&'static JobField, line: &Line<'_>| field.value(line).squeue_text(&screen.zone);
     screen.print(&format::format_text(pieces, titled, &lines, show))?;
     Ok(OK)
 }
@@ -294,7 +294,7 @@ async fn page(
         page.priorities = list.jobs.into_iter().map(|view| (view.key, view.total)).collect();
     }
     if args.start {
-        page.starts = starts(&found.jobs, server).await?;
+        page.starts = fetch_expected_starts(&found.jobs, server).await?;
     }
     Ok(page)
 }

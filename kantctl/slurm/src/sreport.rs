@@ -107,7 +107,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
 
 fn unknown(what: &str) -> Failure {
     let refused = Failure::usage(anyhow::anyhow!("unknown report `{what}`"));
-    refused.hint("see `sreport --help`, and `kantctl report`")
+    refused.with_hint("see `sreport --help`, and `kantctl report`")
 }
 
 fn show(
@@ -120,18 +120,18 @@ fn show(
     let separator = Separator::from_options(args.parsable, args.parsable2);
     if !args.no_header {
         let rule = "-".repeat(80);
-        let at = |time| slurm_time::moment(time, &screen.zone);
+        let at = |time| slurm_time::format_time(time, &screen.zone);
         // Slurm prints the last second within the report.
         let last = Time(report.until.0.saturating_sub(1000));
         let what = if measure.gpus { "TRES" } else { "CPU" };
-        screen.line(&rule)?;
-        screen.line(&format!("{} {} - {}", listing.title, at(report.since), at(last)))?;
-        screen.line(&format!("Usage reported in {what} {}", measure.unit))?;
-        screen.line(&rule)?;
+        screen.print_line(&rule)?;
+        screen.print_line(&format!("{} {} - {}", listing.title, at(report.since), at(last)))?;
+        screen.print_line(&format!("Usage reported in {what} {}", measure.unit))?;
+        screen.print_line(&rule)?;
     }
     let titled = !args.no_header;
     for line in fixed_columns::lines(&listing.columns, &listing.rows, separator, titled) {
-        screen.line(&line)?;
+        screen.print_line(&line)?;
     }
     Ok(OK)
 }
@@ -167,7 +167,7 @@ fn user(row: &ReportRow) -> String {
 fn by_account(cluster: &str, measure: Measure, report: &ReportView, all: u64) -> Listing {
     let mut sums: BTreeMap<String, u64> = BTreeMap::new();
     for row in &report.rows {
-        *sums.entry(account(row)).or_default() += measure.row(row);
+        *sums.entry(account(row)).or_default() += measure.amount_of_row(row);
     }
     let mut rows = Vec::new();
     let line = |account: &str, login: &str, amount| {
@@ -178,7 +178,7 @@ fn by_account(cluster: &str, measure: Measure, report: &ReportView, all: u64) ->
     for (name, sum) in &sums {
         rows.push(line(name, "", *sum));
         for row in report.rows.iter().filter(|row| account(row) == *name) {
-            rows.push(line(name, &user(row), measure.row(row)));
+            rows.push(line(name, &user(row), measure.amount_of_row(row)));
         }
     }
     let columns = vec![
@@ -194,7 +194,7 @@ fn by_account(cluster: &str, measure: Measure, report: &ReportView, all: u64) ->
 
 fn by_user(cluster: &str, measure: Measure, report: &ReportView, all: u64) -> Listing {
     let rows = report.rows.iter().map(|row| {
-        let (login, used) = (user(row), measure.show(measure.row(row), all));
+        let (login, used) = (user(row), measure.show(measure.amount_of_row(row), all));
         vec![cluster.to_owned(), login.clone(), proper_name(&login), account(row), used]
     });
     let columns = vec![
@@ -220,7 +220,7 @@ fn top_users(
         let separator = (!arguments.group).then(|| account(row));
         let (accounts, sum) = users.entry((user(row), separator)).or_default();
         accounts.insert(account(row));
-        *sum += measure.row(row);
+        *sum += measure.amount_of_row(row);
     }
     let mut users: Vec<_> = users.into_iter().collect();
     users.sort_by_key(|(_, (_, sum))| std::cmp::Reverse(*sum));
@@ -247,7 +247,7 @@ fn sizes(cluster: &str, measure: Measure, report: &ReportView) -> Listing {
     for row in &report.rows {
         let size = if measure.gpus { row.group.gpus } else { row.group.cpus }.unwrap_or(0);
         let group = bounds.iter().filter(|bound| size >= **bound).count();
-        sums.entry(account(row)).or_default()[group] += measure.row(row);
+        sums.entry(account(row)).or_default()[group] += measure.amount_of_row(row);
     }
     let titles = if measure.gpus {
         ["0 GPUs", "1-7 GPUs", "8-63 GPUs", "64-511 GPUs", ">= 512 GPUs"]

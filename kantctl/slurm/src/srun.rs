@@ -103,7 +103,7 @@ pub struct Args {
           default_missing_value = "1")]
     pub immediate: Option<u64>,
     /// MPI support: none; start Open MPI and MPICH programs with mpirun or mpiexec
-    #[arg(long, value_name = "none", value_parser = without_mpi)]
+    #[arg(long, value_name = "none", value_parser = parse_mpi_none)]
     pub mpi: Option<String>,
     /// Name of the step
     #[arg(short = 'J', long, value_name = "NAME")]
@@ -135,14 +135,14 @@ pub struct Args {
 }
 
 /// Accepts `none` only: every other kind needs a server process on the nodes.
-fn without_mpi(kind: &str) -> Result<String, String> {
+fn parse_mpi_none(kind: &str) -> Result<String, String> {
     let instead = "start MPI programs with mpirun (Open MPI) or mpiexec (MPICH), which use the \
                    job's nodes";
     if kind == "none" { Ok(kind.to_owned()) } else { Err(format!("not supported: {instead}")) }
 }
 
 impl Args {
-    fn wish(&self) -> Result<StepOptions, Failure> {
+    fn to_step_options(&self) -> Result<StepOptions, Failure> {
         let accepted = &self.accepted;
         let bound = self.gpu_bind()?;
         let cpu_bind = self.cpu_bind.as_deref().map(CpuBind::read).transpose();
@@ -193,7 +193,7 @@ impl Args {
     }
 
     /// The options of a new job, as for sbatch.
-    fn options(&self) -> Result<Options, Failure> {
+    fn to_job_options(&self) -> Result<Options, Failure> {
         let number = |count: Option<u32>| count.map(|count| count.to_string());
         let asked = [
             ("ntasks", number(self.tasks)),
@@ -224,8 +224,8 @@ impl Args {
 /// started.
 pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
     let around = run::environment_variables();
-    let own = JobAllocation::around(&around)?;
-    let mut wish = args.wish()?;
+    let own = JobAllocation::from_environment(&around)?;
+    let mut wish = args.to_step_options()?;
     components::refuse_components(&args.program, "srun")?;
     let component = match &args.het_group {
         Some(text) => Some(het_group::key(text, args.jobid.as_deref(), &around)?),
@@ -261,13 +261,14 @@ pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
         }
         let place = StepPlacement::choose(&wish, &ground, 0);
         args.warn_about_singletons(place.map_or(0, |place| place.count()), &around);
-        return run::in_job(&wish, &ground, around, server).await;
+        return run::run_in_job(&wish, &ground, around, server).await;
     }
-    let options =
-        args.options()?.over(environment::read_slurm_options(&around, SlurmReader::Srun)?);
+    let options = args
+        .to_job_options()?
+        .merged_over(environment::read_slurm_options(&around, SlurmReader::Srun)?);
     args.warn_about_singletons(tasks_of(&options), &around);
     let (program, dialect, stays) = (&args.program, AllocDialect::Srun, false);
     let immediate = args.immediate.map(Duration::from_secs);
     let wanted = AllocationRequest { options: &options, program, dialect, immediate, stays };
-    run::in_new_job(&wish, &wanted, around, server).await
+    run::run_in_new_job(&wish, &wanted, around, server).await
 }

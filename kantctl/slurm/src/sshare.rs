@@ -106,11 +106,11 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let chosen = fixed_columns::select(&COLUMNS, &rows, &format, &[]);
     let (columns, rows) = chosen.map_err(|error| {
         let titles: Vec<&str> = COLUMNS.iter().map(|(title, ..)| *title).collect();
-        Failure::usage(error).hint(format!("fields are {}", titles.join(", ")))
+        Failure::usage(error).with_hint(format!("fields are {}", titles.join(", ")))
     })?;
     let separator = Separator::from_options(args.parsable, args.parsable2);
     for line in fixed_columns::lines(&columns, &rows, separator, !args.no_header) {
-        screen.line(&line)?;
+        screen.print_line(&line)?;
     }
     Ok(OK)
 }

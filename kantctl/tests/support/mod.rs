@@ -263,7 +263,7 @@ pub fn refusal(status: u16, message: &str) -> Response {
 #[allow(dead_code)] // only some of the tests need it
 pub fn refused_as(code: &'static str, status: u16, message: &str) -> Response {
     let status = axum::http::StatusCode::from_u16(status).unwrap();
-    Refusal::new(status, code, message).hint("try something else").into_response()
+    Refusal::new(status, code, message).with_hint("try something else").into_response()
 }
 
 /// The key in `POST /v1/jobs/{key}/verb`.

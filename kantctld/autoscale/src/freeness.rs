@@ -50,20 +50,24 @@ mod tests {
 
     #[test]
     fn the_batch_shares_the_free_memory() {
-        assert_eq!(freeness(&load(600, 8, None)), Freeness::whole(50));
-        assert_eq!(freeness(&load(0, 0, None)), Freeness::whole(1000), "idle");
+        assert_eq!(freeness(&load(600, 8, None)), Freeness::from_whole(50));
+        assert_eq!(freeness(&load(0, 0, None)), Freeness::from_whole(1000), "idle");
     }
 
     #[test]
     fn the_head_of_the_queue_counts_as_if_it_ran() {
-        assert_eq!(freeness(&load(600, 7, Some(80))), Freeness::whole(40));
-        assert_eq!(freeness(&load(900, 9, Some(300))), Freeness::whole(-20), "it does not fit");
+        assert_eq!(freeness(&load(600, 7, Some(80))), Freeness::from_whole(40));
+        assert_eq!(
+            freeness(&load(900, 9, Some(300))),
+            Freeness::from_whole(-20),
+            "it does not fit"
+        );
     }
 
     #[test]
     fn headroom_counts_as_used() {
         let load = KvLoad { headroom: Tokens::whole(200), ..load(600, 8, None) };
-        assert_eq!(freeness(&load), Freeness::whole(25));
+        assert_eq!(freeness(&load), Freeness::from_whole(25));
     }
 
     #[test]

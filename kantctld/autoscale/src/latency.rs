@@ -22,7 +22,7 @@ const CORRECTION_MAX: Fraction = Fraction::whole(10);
 
 pub fn propose(rule: &LatencyRule, situation: Situation<'_>, state: &mut State) -> Proposal {
     let Some(traffic) = Traffic::measure(rule, situation) else {
-        return situation.without_data(rule.interval_seconds);
+        return situation.proposal_without_data(rule.interval_seconds);
     };
     let prefill = rule.ttft.as_ref().map(|prefill| traffic.prefill_stage(prefill));
     let decode = rule.itl.as_ref().map(|decode| traffic.decode_stage(decode));
@@ -32,7 +32,7 @@ pub fn propose(rule: &LatencyRule, situation: Situation<'_>, state: &mut State) 
     let measure = Measure::Latency { window, rate, prefill, decode, replicas };
     let mut proposal = Proposal { measure, wanted: replicas, limits: Vec::new() };
     let (window, now) = (rule.down_stabilisation_seconds, situation.now);
-    let largest = state.maxima.largest(replicas, situation.current, window, now);
+    let largest = state.maxima.record_and_largest(replicas, situation.current, window, now);
     let kept = proposal.wanted.max(largest.min(situation.current));
     proposal.limit(kept, |replicas| Limit::DownDelay { window, replicas });
     proposal
@@ -86,7 +86,7 @@ impl Traffic {
             correction,
             bound,
             in_reach: figures.ttft <= bound,
-            replicas: enough(tokens, figures.capacity),
+            replicas: replicas_needed(tokens, figures.capacity),
         }
     }
 
@@ -104,7 +104,7 @@ impl Traffic {
             correction,
             bound: decode.target_ms,
             in_reach: figures.in_reach,
-            replicas: enough(tokens, figures.capacity),
+            replicas: replicas_needed(tokens, figures.capacity),
         }
     }
 }
@@ -118,6 +118,6 @@ fn correction(measured: Option<Latency>, expected: Latency) -> Fraction {
 }
 
 /// The replicas for a product of rate, tokens and correction, each in thousandths.
-fn enough(tokens: u128, capacity: TokenRate) -> Replicas {
+fn replicas_needed(tokens: u128, capacity: TokenRate) -> Replicas {
     divide_up(tokens, product([capacity.0, 1_000_000])).unwrap_or(Replicas::ZERO)
 }

@@ -29,7 +29,7 @@ mod record;
 
 pub use decide::{Decision, Moment, decide};
 pub use freeness::{KvLoad, freeness};
-pub use ratio::{Balance, Pair, Role, ratio};
+pub use ratio::{Balance, Pair, Role, balance_roles};
 pub use recent::Recent;
 pub use record::Record;
 pub use sample::{ReplicaLoad, Sample};

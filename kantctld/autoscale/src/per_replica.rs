@@ -24,7 +24,7 @@ pub fn propose_by_concurrency(
         let PerReplica { target, utilisation, .. } = *rule;
         Measure::Concurrency(Demand { load: Requests(load), window, target, utilisation, replicas })
     };
-    propose(rule, rule.target.0, Sample::load, demand, situation, state)
+    propose(rule, rule.target.0, Sample::total_in_flight, demand, situation, state)
 }
 
 pub fn propose_by_rps(rule: &Rps, situation: Situation<'_>, state: &mut State) -> Proposal {
@@ -60,11 +60,11 @@ fn propose<T>(
         Some(Load { load, window: span, replicas })
     };
     let Some(stable) = measured(rule.stable_seconds) else {
-        return situation.without_data(rule.stable_seconds);
+        return situation.proposal_without_data(rule.stable_seconds);
     };
     // With samples that are rarer than the panic window, there may be none in it.
     let burst = measured(rule.panic_seconds).unwrap_or(stable);
-    let ready = situation.ready(rule.stable_seconds).max(Replicas::ONE);
+    let ready = situation.ready_replicas(rule.stable_seconds).max(Replicas::ONE);
     update_panic(rule, burst.replicas, ready, now, state);
 
     let load =
@@ -82,7 +82,7 @@ fn propose<T>(
         proposal.limit(panic.replicas, |replicas| Limit::Panic { window, replicas });
     }
     let window = rule.down_delay_seconds;
-    let largest = state.maxima.largest(proposal.wanted, current, window, now);
+    let largest = state.maxima.record_and_largest(proposal.wanted, current, window, now);
     proposal.limit(largest, |replicas| Limit::DownDelay { window, replicas });
     proposal
 }

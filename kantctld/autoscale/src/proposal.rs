@@ -21,12 +21,12 @@ pub struct Proposal {
 
 impl Situation<'_> {
     /// The replicas that are ready now; all of them, if no sample says so.
-    pub fn ready(&self, span: Span) -> Replicas {
+    pub fn ready_replicas(&self, span: Span) -> Replicas {
         self.window.latest(span, self.now).map_or(self.current, |sample| sample.ready)
     }
 
     /// Without metrics the number stays as it is.
-    pub fn without_data(&self, window: Span) -> Proposal {
+    pub fn proposal_without_data(&self, window: Span) -> Proposal {
         let replicas = self.current;
         Proposal { measure: Measure::NoData { window, replicas }, wanted: replicas, limits: vec![] }
     }

@@ -19,15 +19,15 @@ pub fn propose(rule: &Queue, situation: Situation<'_>, state: &State) -> Proposa
     let Situation { current, now, .. } = situation;
     let mut window = rule.window_seconds;
     let Some(recent) = Signals::measure(window, situation) else {
-        return situation.without_data(window);
+        return situation.proposal_without_data(window);
     };
-    let (signal, wanted) = if let Some(signal) = recent.high(rule, current) {
+    let (signal, wanted) = if let Some(signal) = recent.scale_up_signal(rule, current) {
         (signal, current.saturating_add(rule.step))
     } else {
         window = rule.down_window_seconds;
         let signals = Signals::measure(window, situation).unwrap_or(recent);
-        let fewer = signals.fewer(rule, current);
-        (signals.calm(fewer < current, current), fewer)
+        let fewer = signals.replicas_after_scale_down(rule, current);
+        (signals.steady_signal(fewer < current, current), fewer)
     };
     let measure = Measure::Queue { signal, window, replicas: wanted };
     let mut proposal = Proposal { measure, wanted, limits: Vec::new() };
@@ -58,8 +58,8 @@ impl Signals {
             freeness: freeness.map(Freeness),
             kv: mean(crate::Sample::total_kv),
             waiting: mean(crate::Sample::total_waiting),
-            in_flight: mean(crate::Sample::load),
-            ready: situation.ready(span),
+            in_flight: mean(crate::Sample::total_in_flight),
+            ready: situation.ready_replicas(span),
         };
         let is_known =
             signals.freeness.is_some() || signals.kv.is_some() || signals.waiting.is_some();
@@ -67,17 +67,17 @@ impl Signals {
     }
 
     /// The mean for each replica of a sum, with those that start.
-    fn share(&self, sum: Option<u64>, current: Replicas) -> Option<u64> {
+    fn mean_per_replica(&self, sum: Option<u64>, current: Replicas) -> Option<u64> {
         let all = self.ready.max(current).max(Replicas::ONE);
         sum.map(|sum| sum.div_ceil(all.0.into()))
     }
 
     /// The signal that asks for more replicas.
-    fn high(&self, rule: &Queue, current: Replicas) -> Option<QueueSignal> {
+    fn scale_up_signal(&self, rule: &Queue, current: Replicas) -> Option<QueueSignal> {
         // The freeness of a replica that starts is not known, and a low one has been answered.
         let freeness = self.freeness.filter(|_| self.ready >= current);
-        let kv = self.share(self.kv, current).map(Fraction);
-        let waiting = self.share(self.waiting, current).map(Requests);
+        let kv = self.mean_per_replica(self.kv, current).map(Fraction);
+        let waiting = self.mean_per_replica(self.waiting, current).map(Requests);
         let Queue { freeness_min: min, kv_max, waiting_max, .. } = *rule;
         let low = freeness.filter(|mean| *mean < min);
         let low = low.map(|mean| QueueSignal::FreenessLow { mean, min });
@@ -89,10 +89,10 @@ impl Signals {
     }
 
     /// The signals when none asks for more replicas.
-    fn calm(&self, is_below: bool, current: Replicas) -> QueueSignal {
+    fn steady_signal(&self, is_below: bool, current: Replicas) -> QueueSignal {
         let freeness = self.freeness;
-        let kv = self.share(self.kv, current).map(Fraction);
-        let waiting = self.share(self.waiting, current).map(Requests);
+        let kv = self.mean_per_replica(self.kv, current).map(Fraction);
+        let waiting = self.mean_per_replica(self.waiting, current).map(Requests);
         if is_below {
             QueueSignal::Idle { freeness, kv, waiting }
         } else {
@@ -102,7 +102,7 @@ impl Signals {
 
     /// The number after a step down, or the same if a signal forbids it. Every known signal must
     /// allow it.
-    fn fewer(&self, rule: &Queue, current: Replicas) -> Replicas {
+    fn replicas_after_scale_down(&self, rule: &Queue, current: Replicas) -> Replicas {
         let staying = |sum: u64, most: u64| {
             divide_up(sum.into(), most.into()).unwrap_or(current).max(Replicas::ONE)
         };

@@ -37,7 +37,7 @@ pub struct Balance {
 /// Brings two roles into the band of prefill replicas for each decode replica. Both are zero or
 /// none is: a request needs both. The bounds of each role come last.
 #[must_use]
-pub fn ratio(band: &RatioBand, roles: Pair<Role>) -> Balance {
+pub fn balance_roles(band: &RatioBand, roles: Pair<Role>) -> Balance {
     let Pair { prefill, decode } = roles;
     let mut wanted = Pair { prefill: prefill.wanted, decode: decode.wanted };
     if wanted.prefill.is_zero() && wanted.decode.is_zero() {
@@ -51,16 +51,17 @@ pub fn ratio(band: &RatioBand, roles: Pair<Role>) -> Balance {
     let (least, most) = (band.min, band.max);
     // An idle role gets no more for the ratio: both would never go to zero.
     let is_idle = prefill.load.is_zero() && decode.load.is_zero();
-    let more =
-        |role: Role, wanted, needed| if is_idle { wanted } else { role.more(wanted, needed) };
+    let more = |role: Role, wanted, needed| {
+        if is_idle { wanted } else { role.raise_within_bounds(wanted, needed) }
+    };
     if is_above(wanted, most) {
         // Too many prefill replicas, or too few decode replicas.
         let permitted = times(wanted.decode, most);
-        wanted.prefill = prefill.fewer(wanted.prefill, permitted);
+        wanted.prefill = prefill.lower_within_bounds(wanted.prefill, permitted);
         wanted.decode = more(decode, wanted.decode, divided(wanted.prefill, most));
     } else if is_below(wanted, least) {
         let permitted = divided_down(wanted.prefill, least);
-        wanted.decode = decode.fewer(wanted.decode, permitted);
+        wanted.decode = decode.lower_within_bounds(wanted.decode, permitted);
         wanted.prefill = more(prefill, wanted.prefill, times_up(wanted.decode, least));
     }
     Balance { wanted, in_band: !is_above(wanted, most) && !is_below(wanted, least) }
@@ -68,13 +69,13 @@ pub fn ratio(band: &RatioBand, roles: Pair<Role>) -> Balance {
 
 impl Role {
     /// Fewer replicas, as far as the load and the bounds permit.
-    fn fewer(&self, wanted: Replicas, permitted: Replicas) -> Replicas {
+    fn lower_within_bounds(&self, wanted: Replicas, permitted: Replicas) -> Replicas {
         let loaded = Replicas(u32::try_from(self.load.0.div_ceil(1000)).unwrap_or(u32::MAX));
         let least = permitted.max(loaded).max(self.bounds.min).max(Replicas::ONE);
         wanted.min(least)
     }
 
-    fn more(&self, wanted: Replicas, needed: Replicas) -> Replicas {
+    fn raise_within_bounds(&self, wanted: Replicas, needed: Replicas) -> Replicas {
         wanted.max(needed.min(self.bounds.max))
     }
 }
@@ -92,27 +93,29 @@ fn is_below(wanted: Pair<Replicas>, least: Fraction) -> bool {
     scaled(wanted.prefill, 1000) < scaled(wanted.decode, least.0)
 }
 
-fn replicas(number: u64) -> Replicas {
+fn saturating_replicas(number: u64) -> Replicas {
     Replicas(u32::try_from(number).unwrap_or(u32::MAX))
 }
 
 fn times(number: Replicas, factor: Fraction) -> Replicas {
-    replicas(scaled(number, factor.0) / 1000)
+    saturating_replicas(scaled(number, factor.0) / 1000)
 }
 
 fn times_up(number: Replicas, factor: Fraction) -> Replicas {
-    replicas(scaled(number, factor.0).div_ceil(1000))
+    saturating_replicas(scaled(number, factor.0).div_ceil(1000))
 }
 
 /// Rounded up. The largest number for a factor of zero.
 fn divided(number: Replicas, factor: Fraction) -> Replicas {
     let quotient = scaled(number, 1000).checked_next_multiple_of(factor.0);
-    replicas(quotient.and_then(|product| product.checked_div(factor.0)).unwrap_or(u64::MAX))
+    saturating_replicas(
+        quotient.and_then(|product| product.checked_div(factor.0)).unwrap_or(u64::MAX),
+    )
 }
 
 /// Rounded down. The largest number for a factor of zero.
 fn divided_down(number: Replicas, factor: Fraction) -> Replicas {
-    replicas(scaled(number, 1000).checked_div(factor.0).unwrap_or(u64::MAX))
+    saturating_replicas(scaled(number, 1000).checked_div(factor.0).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
@@ -128,7 +131,7 @@ mod tests {
     fn balance(prefill: Role, decode: Role) -> (u32, u32, bool) {
         // One prefill replica for 1 to 4 decode replicas.
         let band = RatioBand { min: Fraction(250), max: Fraction::WHOLE };
-        let Balance { wanted, in_band } = ratio(&band, Pair { prefill, decode });
+        let Balance { wanted, in_band } = balance_roles(&band, Pair { prefill, decode });
         (wanted.prefill.0, wanted.decode.0, in_band)
     }
 
@@ -164,7 +167,7 @@ mod tests {
     fn idle_roles_are_not_kept_from_zero_by_the_band() {
         // Two decode replicas for each prefill replica.
         let band = RatioBand { min: Fraction(250), max: Fraction(500) };
-        let number = |prefill, decode| ratio(&band, Pair { prefill, decode }).wanted;
+        let number = |prefill, decode| balance_roles(&band, Pair { prefill, decode }).wanted;
         let idle = Pair { prefill: Replicas(1), decode: Replicas(1) };
         assert_eq!(number(role(0, 0), role(1, 0)), idle);
         let busy = Pair { prefill: Replicas(1), decode: Replicas(2) };
@@ -193,7 +196,7 @@ mod tests {
             };
             let prefill = role(wanted.0, load.0, bounds.0, bounds.1);
             let decode = role(wanted.1, load.1, bounds.2, bounds.3);
-            let balance = ratio(&band, Pair { prefill, decode });
+            let balance = balance_roles(&band, Pair { prefill, decode });
             for (role, number) in
                 [(prefill, balance.wanted.prefill), (decode, balance.wanted.decode)]
             {

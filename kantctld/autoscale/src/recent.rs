@@ -27,7 +27,7 @@ impl Recent {
 
     /// Records what is wanted now. Returns the largest number within the span. `current` stands for
     /// the past if nothing is known of it, so that a new leader removes no replica at once.
-    pub fn largest(
+    pub fn record_and_largest(
         &mut self,
         wanted: Replicas,
         current: Replicas,
@@ -38,7 +38,7 @@ impl Recent {
     }
 
     /// Records what is wanted now. Returns the smallest number within the span.
-    pub fn smallest(
+    pub fn record_and_smallest(
         &mut self,
         wanted: Replicas,
         current: Replicas,
@@ -68,13 +68,13 @@ impl Recent {
             self.0.pop();
         }
         self.0.push(Entry { at: now, replicas: wanted });
-        self.shorten();
+        self.merge_closest_entries();
         self.0.first().map_or(wanted, |first| first.replicas)
     }
 
     /// Of the two entries that are closest in time, the older number is kept for as long as the
     /// newer one: a change may come later by a small part of the span, and never earlier.
-    fn shorten(&mut self) {
+    fn merge_closest_entries(&mut self) {
         while self.0.len() > ENTRIES_MAX {
             let gap = |at: &usize| self.0[at + 1].at.since(self.0[*at].at);
             let Some(at) = (0..self.0.len() - 2).min_by_key(gap) else { return };
@@ -98,8 +98,9 @@ mod tests {
     #[test]
     fn the_extreme_number_counts_until_it_is_old() {
         let mut recent = Recent::default();
-        let mut largest =
-            |wanted, seconds| recent.largest(Replicas(wanted), Replicas(3), MINUTE, at(seconds)).0;
+        let mut largest = |wanted, seconds| {
+            recent.record_and_largest(Replicas(wanted), Replicas(3), MINUTE, at(seconds)).0
+        };
         assert_eq!(largest(2, 0), 3, "the current number, of a past that is not known");
         assert_eq!(largest(5, 10), 5);
         assert_eq!(largest(4, 20), 5);
@@ -107,15 +108,19 @@ mod tests {
         assert_eq!(largest(1, 70), 4);
         assert_eq!(largest(1, 80), 1);
         let mut recent = Recent::default();
-        let mut smallest =
-            |wanted, seconds| recent.smallest(Replicas(wanted), Replicas(3), MINUTE, at(seconds)).0;
+        let mut smallest = |wanted, seconds| {
+            recent.record_and_smallest(Replicas(wanted), Replicas(3), MINUTE, at(seconds)).0
+        };
         assert_eq!([smallest(9, 0), smallest(8, 59), smallest(8, 60)], [3, 3, 8]);
     }
 
     #[test]
     fn without_a_span_nothing_is_kept() {
         let mut recent = Recent::default();
-        assert_eq!(recent.largest(Replicas(2), Replicas(9), Span(0), at(0)), Replicas(2));
+        assert_eq!(
+            recent.record_and_largest(Replicas(2), Replicas(9), Span(0), at(0)),
+            Replicas(2)
+        );
         assert!(recent.is_empty());
     }
 
@@ -126,8 +131,8 @@ mod tests {
         ) {
             let mut recent = Recent::default();
             for (second, number) in wanted.iter().enumerate() {
-                let largest =
-                    recent.largest(Replicas(*number), Replicas(0), MINUTE, at(second as u64));
+                let (number, now) = (Replicas(*number), at(second as u64));
+                let largest = recent.record_and_largest(number, Replicas(0), MINUTE, now);
                 let begin = (second + 1).saturating_sub(60);
                 let exact = wanted[begin..=second].iter().max().copied().unwrap();
                 let longer = wanted[second.saturating_sub(64)..=second].iter().max().copied();

@@ -69,7 +69,7 @@ impl Sample {
     /// The sums over the replicas that are ready: `None` for one that did not report. A metric that
     /// one of the reports lacks counts as not reported by any.
     #[must_use]
-    pub fn sum(at: Time, held: Requests, replicas: &[Option<ReplicaLoad>]) -> Self {
+    pub fn from_reports(at: Time, held: Requests, replicas: &[Option<ReplicaLoad>]) -> Self {
         let count = |number| Replicas(u32::try_from(number).unwrap_or(u32::MAX));
         let reports: Vec<&ReplicaLoad> = replicas.iter().flatten().collect();
         let sum = |amount: fn(&ReplicaLoad) -> Option<u64>| -> Option<u64> {
@@ -93,7 +93,7 @@ impl Sample {
     }
 
     /// The requests in flight of the whole role, with those that are held.
-    pub(crate) fn load(&self) -> Option<u64> {
+    pub(crate) fn total_in_flight(&self) -> Option<u64> {
         let inside = match self.in_flight {
             None if self.ready.is_zero() => Some(0),
             in_flight => in_flight.and_then(|sum| self.extrapolate(sum.0)),
@@ -176,19 +176,27 @@ mod tests {
             Some(ReplicaLoad { in_flight, kv: kv(used), ..ReplicaLoad::default() })
         };
         let replicas = [load(3, 600), None, load(5, 800)];
-        let sample = Sample::sum(Time(7), Requests::whole(1), &replicas);
+        let sample = Sample::from_reports(Time(7), Requests::whole(1), &replicas);
         assert_eq!((sample.ready, sample.reporting), (Replicas(3), Replicas(2)));
         assert_eq!(sample.in_flight, Some(Requests::whole(8)));
-        assert_eq!(sample.freeness, Some(Freeness::whole(75)));
+        assert_eq!(sample.freeness, Some(Freeness::from_whole(75)));
         assert_eq!(sample.rate, None);
-        assert_eq!(sample.load(), Some(13_000), "12 with the silent replica, and one held");
+        assert_eq!(
+            sample.total_in_flight(),
+            Some(13_000),
+            "12 with the silent replica, and one held"
+        );
     }
 
     #[test]
     fn a_metric_that_no_replica_reports_is_missing_and_not_zero() {
-        let sample = Sample::sum(Time(7), Requests::ZERO, &[None, None]);
-        assert_eq!((sample.in_flight, sample.load()), (None, None));
-        let none = Sample::sum(Time(7), Requests::whole(2), &[]);
-        assert_eq!(none.load(), Some(2000), "without replicas there are only those held");
+        let sample = Sample::from_reports(Time(7), Requests::ZERO, &[None, None]);
+        assert_eq!((sample.in_flight, sample.total_in_flight()), (None, None));
+        let none = Sample::from_reports(Time(7), Requests::whole(2), &[]);
+        assert_eq!(
+            none.total_in_flight(),
+            Some(2000),
+            "without replicas there are only those held"
+        );
     }
 }

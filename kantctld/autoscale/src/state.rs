@@ -73,7 +73,12 @@ impl State {
     }
 
     /// The number of replicas when the period began.
-    pub(crate) fn at_period_begin(&self, current: Replicas, period: Span, now: Time) -> Replicas {
+    pub(crate) fn replicas_at_period_begin(
+        &self,
+        current: Replicas,
+        period: Span,
+        now: Time,
+    ) -> Replicas {
         let recent = self.changes.iter().filter(|change| now.since(change.at) < period);
         let signed = |replicas: Replicas| i64::from(replicas.0);
         let begin = recent
@@ -106,7 +111,7 @@ mod tests {
         }
         let begin = |seconds| {
             let now = Time(0) + Span::from_seconds(seconds);
-            state.at_period_begin(Replicas(6), PERIOD, now).0
+            state.replicas_at_period_begin(Replicas(6), PERIOD, now).0
         };
         assert_eq!([begin(14), begin(15), begin(26), begin(27)], [2, 4, 7, 6]);
         assert_eq!(state.last_change(), Some(Time(12_000)));
@@ -127,7 +132,8 @@ mod tests {
             state.record_change(change(at, at as u32, at as u32 + 1), Span::from_seconds(3600));
         }
         assert_eq!(state.changes.len(), CHANGES_MAX);
-        let begin = state.at_period_begin(Replicas(40), Span::from_seconds(3600), Time(40_000));
+        let begin =
+            state.replicas_at_period_begin(Replicas(40), Span::from_seconds(3600), Time(40_000));
         assert_eq!(begin, Replicas(0));
         assert!(serde_json::to_string(&state).unwrap().len() < 2048);
     }

@@ -12,7 +12,7 @@ use common::autoscale::{Level, Limit, Measure, Replicas, Utilisation};
 pub fn propose(rule: &Utilisation, situation: Situation<'_>, state: &mut State) -> Proposal {
     let Situation { current, now, .. } = situation;
     let Some(usage) = Usage::measure(rule, situation) else {
-        return situation.without_data(rule.window_seconds);
+        return situation.proposal_without_data(rule.window_seconds);
     };
     let replicas = usage.needed(rule, current);
     let Utilisation { metric, target, tolerance, window_seconds: window, .. } = *rule;
@@ -21,9 +21,9 @@ pub fn propose(rule: &Utilisation, situation: Situation<'_>, state: &mut State) 
     let mut proposal = Proposal { measure, wanted: replicas, limits: Vec::new() };
 
     let window = rule.down_stabilisation_seconds;
-    let largest = state.maxima.largest(replicas, current, window, now).min(current);
+    let largest = state.maxima.record_and_largest(replicas, current, window, now).min(current);
     let up_window = rule.up_stabilisation_seconds;
-    let smallest = state.minima.smallest(replicas, current, up_window, now).max(current);
+    let smallest = state.minima.record_and_smallest(replicas, current, up_window, now).max(current);
     proposal.limit(proposal.wanted.max(largest), |replicas| Limit::DownDelay { window, replicas });
     let window = up_window;
     proposal.limit(proposal.wanted.min(smallest), |replicas| Limit::UpDelay { window, replicas });
@@ -39,7 +39,7 @@ fn limit_pace(
     proposal: &mut Proposal,
 ) {
     let Situation { current, now, .. } = situation;
-    let begin = state.at_period_begin(current, rule.period_seconds, now);
+    let begin = state.replicas_at_period_begin(current, rule.period_seconds, now);
     let by_part = divide_up(product([begin.0.into(), rule.up_part.0.saturating_add(1000)]), 1000);
     let most = by_part.unwrap_or(begin).max(begin.saturating_add(rule.up_replicas)).max(current);
     proposal.limit(proposal.wanted.min(most), |replicas| Limit::StepUp { replicas });

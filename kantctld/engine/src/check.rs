@@ -54,13 +54,13 @@ impl fmt::Display for Violation {
 #[must_use]
 pub fn check(snapshot: &Snapshot, now: Time, round: &Round) -> Vec<Violation> {
     let mut judge = Judge::new(snapshot, now);
-    judge.decisions(&round.decisions);
-    judge.strict_order(round);
-    judge.planned_starts(round);
-    judge.moves_make_room(round);
-    judge.growth_harms_no_job(round);
-    judge.growth_keeps_the_promise(round);
-    judge.no_job_is_forgotten(round);
+    judge.judge_decisions(&round.decisions);
+    judge.check_strict_order(round);
+    judge.check_planned_starts(round);
+    judge.check_moves_make_room(round);
+    judge.check_growth_harms_none(round);
+    judge.check_growth_keeps_promise(round);
+    judge.check_every_job_answered(round);
     judge.violations
 }
 
@@ -71,8 +71,8 @@ pub fn check(snapshot: &Snapshot, now: Time, round: &Round) -> Vec<Violation> {
 #[must_use]
 pub fn check_decisions(snapshot: &Snapshot, now: Time, decisions: &[Decision]) -> Vec<Violation> {
     let mut judge = Judge::new(snapshot, now);
-    judge.sees_all = !snapshot.is_laid_out();
-    judge.decisions(decisions);
+    judge.sees_all = !snapshot.is_grouped();
+    judge.judge_decisions(decisions);
     judge.violations
 }
 
@@ -81,8 +81,8 @@ pub fn check_decisions(snapshot: &Snapshot, now: Time, decisions: &[Decision]) -
 #[must_use]
 pub(crate) fn check_moves(snapshot: &Snapshot, now: Time, round: &Round) -> Vec<Violation> {
     let mut judge = Judge::new(snapshot, now);
-    judge.decisions(&round.decisions);
-    judge.moves_make_room(round);
+    judge.judge_decisions(&round.decisions);
+    judge.check_moves_make_room(round);
     judge.violations
 }
 
@@ -143,19 +143,19 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn decisions(&mut self, decisions: &'a [Decision]) {
+    fn judge_decisions(&mut self, decisions: &'a [Decision]) {
         if decisions.is_empty() {
             return;
         }
         if self.sees_all {
-            self.see_what_runs();
+            self.subtract_running_jobs();
         } else {
-            self.see_what_they_speak_of(decisions);
+            self.load_decided_nodes(decisions);
         }
         for decision in decisions {
             if let Decision::Start { key, attempt, allocation, group } = decision {
                 self.key = *key;
-                let Some(job) = self.snapshot.waiting(*key) else {
+                let Some(job) = self.snapshot.waiting_job(*key) else {
                     self.fault("starts but does not wait");
                     continue;
                 };
@@ -164,72 +164,72 @@ impl<'a> Judge<'a> {
                 let first = self.started.insert(*key);
                 self.granted.insert(*key, allocation);
                 self.require(first, "starts twice");
-                self.start(job, allocation);
+                self.check_start(job, allocation);
             }
         }
-        self.together();
-        self.grows(decisions);
-        self.yields(decisions);
+        self.check_components_together();
+        self.check_growth_decisions(decisions);
+        self.check_preemptions(decisions);
     }
 
-    fn start(&mut self, job: &'a WaitingJob, allocation: &'a Allocation) {
-        self.may_start(job);
-        self.total(job, allocation);
-        self.nearness(job, allocation);
+    fn check_start(&mut self, job: &'a WaitingJob, allocation: &'a Allocation) {
+        self.check_may_start(job);
+        self.check_totals(job, allocation);
+        self.check_same_switch(job, allocation);
         let Some(queue) = self.queues.get(&job.queue).copied() else {
             return self.fault("starts from a queue there is not");
         };
         for share in allocation.shares() {
             if let Some(left) = self.left.get(&share.node) {
                 let node = left.node.clone();
-                self.place(job, queue, share, &node);
-                self.share(job, queue, share, &node);
+                self.check_node_allowed(job, queue, share, &node);
+                self.check_share(job, queue, share, &node);
                 self.take(job, share);
-                self.booked_nodes(job, &share.node);
+                self.check_reserved_nodes(job, &share.node);
             } else {
                 self.fault(format!("gets node {}, which there is not", share.node));
             }
         }
-        self.starts_fairly(job, allocation);
-        let faults = self.bounds.start(job, allocation, &self.left);
+        self.check_start_fair(job, allocation);
+        let faults = self.bounds.add_start(job, allocation, &self.left);
         faults.into_iter().for_each(|fault| self.fault(fault));
     }
 
     /// Subtracts what running jobs hold from all nodes, and counts it for bounds.
-    fn see_what_runs(&mut self) {
+    fn subtract_running_jobs(&mut self) {
         for node in self.snapshot.nodes() {
-            self.left.insert(node.name.clone(), Left::whole(node));
+            self.left.insert(node.name.clone(), Left::of_idle_node(node));
         }
         for job in self.snapshot.all_running() {
             for share in job.allocation.shares() {
                 if let Some(left) = self.left.get_mut(&share.node) {
-                    left.held(share, job.whole_nodes, job.group.as_deref());
+                    left.subtract_held(share, job.whole_nodes, job.group.as_deref());
                 }
             }
-            self.bounds.run(job, &self.left);
+            self.bounds.add_running(job, &self.left);
             if job.key.index.is_some() {
                 *self.arrays.entry(job.key.job).or_default() += 1;
             }
         }
         let capacity: Vec<&NodeSnapshot> = self.left.values().map(|left| &left.node).collect();
-        self.bounds.capacity(&capacity);
+        self.bounds.add_capacity(&capacity);
     }
 
     /// The same, only for the nodes and arrays of these decisions.
-    fn see_what_they_speak_of(&mut self, decisions: &[Decision]) {
-        self.bounds.go_by(&self.snapshot.ledger);
+    fn load_decided_nodes(&mut self, decisions: &[Decision]) {
+        self.bounds.use_ledger(&self.snapshot.ledger);
         for decision in decisions {
             let (key, shares) = match decision {
                 Decision::Start { key, allocation, .. } => (key, allocation.shares()),
                 Decision::Grow { key, shares, .. } => (key, &shares[..]),
                 Decision::Preempt { key, .. } | Decision::Shrink { key, .. } => {
-                    let job = self.snapshot.running(*key);
+                    let job = self.snapshot.running_job(*key);
                     (key, job.map_or(&[][..], |job| job.allocation.shares()))
                 }
             };
             for share in shares {
                 if !self.left.contains_key(&share.node) {
-                    self.see_node(&share.node);
+                    self.load_node(&share.node);
                 }
             }
             if key.index.is_some() && !self.arrays.contains_key(&key.job) {
@@ -239,28 +239,28 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn see_node(&mut self, name: &NodeName) {
+    fn load_node(&mut self, name: &NodeName) {
         let Some((node, jobs)) = self.snapshot.node_and_jobs(name) else { return };
-        let mut left = Left::whole(node);
+        let mut left = Left::of_idle_node(node);
         for job in jobs {
             for share in job.allocation.shares().iter().filter(|share| share.node == *name) {
-                left.held(share, job.whole_nodes, job.group.as_deref());
+                left.subtract_held(share, job.whole_nodes, job.group.as_deref());
             }
         }
         self.left.insert(name.clone(), left);
     }
 
     /// All components of a job start together, or none.
-    fn together(&mut self) {
+    fn check_components_together(&mut self) {
         let groups: BTreeSet<JobKey> = self
             .started
             .iter()
-            .filter_map(|key| self.snapshot.waiting(*key).and_then(|job| job.together))
+            .filter_map(|key| self.snapshot.waiting_job(*key).and_then(|job| job.together))
             .collect();
         if groups.is_empty() {
             return;
         }
-        groups.iter().for_each(|first| self.nearness_together(*first));
+        groups.iter().for_each(|first| self.check_components_same_switch(*first));
         let is_left = |job: &&Arc<WaitingJob>| {
             job.together.is_some_and(|first| groups.contains(&first))
                 && !self.started.contains(&job.key)
@@ -274,7 +274,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Every waiting job starts or has a wait reason, and none waits for itself.
-    fn no_job_is_forgotten(&mut self, round: &Round) {
+    fn check_every_job_answered(&mut self, round: &Round) {
         let of = |job: &&Arc<WaitingJob>| {
             !self.started.contains(&job.key) && !round.waits.knows(self.snapshot, job.key)
         };
@@ -285,7 +285,8 @@ impl<'a> Judge<'a> {
             self.fault("neither starts nor has a reason");
         }
         for job in self.snapshot.all_waiting() {
-            if let Some(WaitReason::BehindHead { head }) = round.waits.of(self.snapshot, job.key)
+            if let Some(WaitReason::BehindHead { head }) =
+                round.waits.reason_of(self.snapshot, job.key)
                 && head == job.key
             {
                 self.key = job.key;

@@ -32,7 +32,7 @@ pub use explain::overtaking::{Overtaking, overtaking};
 pub use explain::position::position;
 pub use explain::priority_breakdown::priority_breakdowns;
 pub use explain::prospect::{Prospect, gpus_of, prospect};
-pub use explain::queue_order::in_order;
+pub use explain::queue_order::waiting_jobs_in_order;
 pub use explain::standings::standings;
 pub use explain::what_if::{Outlook, outlook, what_if};
 pub use explain::{measure, solve};

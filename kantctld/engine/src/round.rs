@@ -34,9 +34,9 @@ use common::time::Time;
 /// Decides which waiting jobs start now, and where.
 #[must_use]
 pub fn schedule(snapshot: &Snapshot, now: Time) -> Round {
-    if !snapshot.is_settled(now) {
+    if !snapshot.is_ready_for_round(now) {
         let mut settled = snapshot.clone();
-        settled.settle(now);
+        settled.prepare_for_round(now);
         return round(&settled, now);
     }
     round(snapshot, now)
@@ -52,7 +52,7 @@ fn round(snapshot: &Snapshot, now: Time) -> Round {
     // 2 to 6, job by job: what one job takes is not free for the next.
     while let Some(considered) = scan.next(|kind, queue| state.is_kind_full(kind, queue)) {
         let verdict = state.consider(&considered);
-        scan.tell(&considered, verdict, state.queue_is_done(&considered.job.queue));
+        scan.report_turn(&considered, verdict, state.queue_is_done(&considered.job.queue));
     }
     // 7. Grow.
     state.grow();

@@ -84,13 +84,13 @@ fn single_threads(cpus: u32) -> Vec<CpuSet> {
 
 /// `cpus` cores of one thread.
 pub(crate) fn cpu_node(text: &str, cpus: u32) -> NodeSnapshot {
-    let all = CpuSet::first(cpus).to_string();
+    let all = CpuSet::first_n(cpus).to_string();
     node(text, single_threads(cpus), &[&all], &[], |_, _| GpuPath::Sys)
 }
 
 /// `cores` cores of two threads: CPU i and CPU i + cores.
 pub(crate) fn smt_node(text: &str, cores: u32) -> NodeSnapshot {
-    let all = CpuSet::first(cores * 2).to_string();
+    let all = CpuSet::first_n(cores * 2).to_string();
     let cores = (0..cores).map(|cpu| CpuSet::from_iter([cpu, cpu + cores])).collect();
     node(text, cores, &[&all], &[], |_, _| GpuPath::Sys)
 }
@@ -143,7 +143,7 @@ pub(crate) fn queue(text: &str) -> Queue {
     Queue {
         default: true,
         memory_per_cpu: Bytes(1 << 20),
-        ..Queue::plain(QueueName::new(text).unwrap())
+        ..Queue::with_defaults(QueueName::new(text).unwrap())
     }
 }
 

@@ -244,7 +244,7 @@ fn setup(arguments: &Arguments, requests: &[Request]) -> Result<Setup, ServicesE
         return Err(ServicesError::Option { option, value, valid: "give at least 1" });
     }
     let kv_tokens = arguments.kv_tokens.unwrap_or_else(|| {
-        let length = mean_length(requests).unwrap_or(1000);
+        let length = mean_tokens(requests).unwrap_or(1000);
         concurrency.saturating_mul(length)
     });
     Ok(Setup {
@@ -258,7 +258,7 @@ fn setup(arguments: &Arguments, requests: &[Request]) -> Result<Setup, ServicesE
 }
 
 /// The mean tokens of a request and its answer; `None` if the trace has none.
-fn mean_length(requests: &[Request]) -> Option<u32> {
+fn mean_tokens(requests: &[Request]) -> Option<u32> {
     let lengths = requests
         .iter()
         .filter_map(|request| Some(u64::from(request.tokens_in?) + u64::from(request.tokens_out?)));
@@ -267,7 +267,7 @@ fn mean_length(requests: &[Request]) -> Option<u32> {
 }
 
 fn goal(arguments: &Arguments) -> Result<Goal, ServicesError> {
-    let part = Fraction::measured(arguments.misses_max).filter(|part| *part <= Fraction::WHOLE);
+    let part = Fraction::from_f64(arguments.misses_max).filter(|part| *part <= Fraction::WHOLE);
     let value = arguments.misses_max.to_string();
     let valid = "give a part from 0 to 1, for example 0.01";
     part.map(Goal).ok_or(ServicesError::Option { option: "--misses-max", value, valid })

@@ -73,16 +73,16 @@ impl ClusterClock {
     pub fn now(&mut self, reading: Reading) -> Time {
         let Reading { wall, uptime } = reading;
         if std::mem::take(&mut self.is_new) {
-            self.last = (self.first(reading), uptime);
+            self.last = (self.initial_time(reading), uptime);
         }
         let (last, at) = self.last;
         let passed = Span(uptime.0.saturating_sub(at.0));
         let steady = last + passed;
-        let next = match (self.believes(reading, steady), wall >= steady) {
-            (Belief::Near, true) => wall.min(steady + self.part(passed.0)),
+        let next = match (self.judge_wall_clock(reading, steady), wall >= steady) {
+            (Belief::Near, true) => wall.min(steady + self.whole_milliseconds(passed.0)),
             (Belief::Agreed, true) => wall,
             (Belief::Near | Belief::Agreed, false) => {
-                wall.max(last + self.part(passed.0.saturating_mul(4)))
+                wall.max(last + self.whole_milliseconds(passed.0.saturating_mul(4)))
             }
             (Belief::Leapt, _) => steady,
         };
@@ -94,12 +94,12 @@ impl ClusterClock {
     /// The time to show before the first result of [`Self::now`], which it leaves open: by then,
     /// more of the other controllers may have been heard. `None`: cluster time is known.
     #[must_use]
-    pub fn expected(&self, reading: Reading) -> Option<Time> {
-        self.is_new.then(|| self.first(reading).max(self.floor))
+    pub fn provisional_time(&self, reading: Reading) -> Option<Time> {
+        self.is_new.then(|| self.initial_time(reading).max(self.floor))
     }
 
     /// Notes a stamp in the log.
-    pub fn not_before(&mut self, stamp: Time) {
+    pub fn note_log_stamp(&mut self, stamp: Time) {
         self.floor = self.floor.max(stamp);
     }
 
@@ -109,35 +109,35 @@ impl ClusterClock {
     }
 
     /// Notes another controller's wall clock.
-    pub fn hear(&mut self, from: ControllerId, wall: Time, uptime: Span) {
+    pub fn note_peer_clock(&mut self, from: ControllerId, wall: Time, uptime: Span) {
         self.others.retain(|_, (_, at)| is_recent(*at, uptime));
         self.others.insert(from, (wall, uptime));
     }
 
     /// Whether the wall clock is not believed.
     #[must_use]
-    pub const fn doubts(&self) -> bool {
+    pub const fn is_wall_clock_doubted(&self) -> bool {
         self.doubt.is_some()
     }
 
     /// The first result, from the reading at the start.
-    fn first(&self, reading: Reading) -> Time {
+    fn initial_time(&self, reading: Reading) -> Time {
         let (begun, at) = self.last;
         let steady = begun + Span(reading.uptime.0.saturating_sub(at.0));
-        match self.agreed(reading) {
+        match self.majority_time(reading) {
             Some(agreed) if !are_near(agreed, steady) => agreed,
             _ if are_near(reading.wall, steady) => reading.wall,
             _ => steady,
         }
     }
 
-    fn believes(&mut self, reading: Reading, steady: Time) -> Belief {
+    fn judge_wall_clock(&mut self, reading: Reading, steady: Time) -> Belief {
         let Reading { wall, uptime } = reading;
         if are_near(wall, steady) {
             self.doubt = None;
             return Belief::Near;
         }
-        if self.agreed(reading).is_some_and(|agreed| are_near(wall, agreed)) {
+        if self.majority_time(reading).is_some_and(|agreed| are_near(wall, agreed)) {
             self.doubt = None;
             return Belief::Agreed;
         }
@@ -153,7 +153,7 @@ impl ClusterClock {
     }
 
     /// The time that most controllers' clocks show: this host's wall clock if that is among them.
-    fn agreed(&self, Reading { wall, uptime }: Reading) -> Option<Time> {
+    fn majority_time(&self, Reading { wall, uptime }: Reading) -> Option<Time> {
         let shown: Vec<Time> = std::iter::once(wall).chain(self.recent(uptime)).collect();
         let near = |time: Time| shown.iter().filter(|other| are_near(time, **other)).count();
         let have_most = |time: &Time| near(*time) >= 2 && near(*time) * 2 > shown.len();
@@ -167,7 +167,7 @@ impl ClusterClock {
     }
 
     /// Converts eighths of a millisecond to whole milliseconds, keeping the rest.
-    fn part(&mut self, eighths: u64) -> Span {
+    fn whole_milliseconds(&mut self, eighths: u64) -> Span {
         let all = self.eighths.saturating_add(eighths);
         self.eighths = all % 8;
         Span(all / 8)

@@ -23,6 +23,6 @@ pub use notifications::{Notification, Notifier, TimeLimitMarks};
 pub use round_parts::split_round;
 pub use rounds::{Outcome, Rounds};
 pub use rules_level::ReportedLevels;
-pub use session::{NodeSession, check_hello, register};
+pub use session::{NodeSession, check_hello, register_command};
 pub use session_table::{Presence, SessionId, SessionTable};
 pub use timers::{Due, Limits, Watch};

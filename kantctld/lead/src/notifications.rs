@@ -45,7 +45,7 @@ pub struct Notifier {
 
 impl Notifier {
     /// The messages about these events, given the state right after them.
-    pub fn after(&mut self, state: &State, events: &[Event]) -> Vec<Notification> {
+    pub fn messages_for_events(&mut self, state: &State, events: &[Event]) -> Vec<Notification> {
         // An array reported as a whole has one message, even if all its tasks end at once.
         let mut over = BTreeSet::new();
         let mut is_news = |event: &Event| match event {
@@ -59,12 +59,12 @@ impl Notifier {
         let news: Vec<&Event> = news.collect();
         let selected = news.into_iter().rev();
         selected
-            .filter_map(|event| self.after_one(state, events, event))
+            .filter_map(|event| self.message_for_event(state, events, event))
             .take(NOTIFICATIONS_MAX)
             .collect()
     }
 
-    fn after_one(
+    fn message_for_event(
         &mut self,
         state: &State,
         events: &[Event],

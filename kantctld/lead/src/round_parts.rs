@@ -76,7 +76,7 @@ mod tests {
         let share = Share {
             node: NodeName::new("n1").unwrap(),
             tasks: Tasks(1),
-            cpus: CpuSet::first(1),
+            cpus: CpuSet::first_n(1),
             memory: Bytes(1),
             gpus: Vec::new(),
             gpu_milli: None,

@@ -6,7 +6,7 @@ use common::time::{Span, Time};
 use engine::check::Violation;
 use engine::{Decision, Round, Snapshot};
 use query::view::{self, Waits};
-use state::snapshot::{Keeper, News, UsedSoFar, enactment};
+use state::snapshot::{SnapshotChanges, SnapshotKeeper, UsedSoFar, enact_command};
 use state::{Command, Event, State};
 use std::collections::BTreeSet;
 
@@ -42,9 +42,9 @@ impl PendingChanges {
     /// The changes of all but jobs, for a snapshot without jobs, if the events are known. `None` if
     /// there are none.
     #[must_use]
-    pub fn outline(&self) -> Option<News> {
+    pub fn outline(&self) -> Option<SnapshotChanges> {
         match self.changes.as_ref()? {
-            Changes::Some(news) => news.outline(),
+            Changes::Some(news) => news.without_jobs(),
             Changes::All(_) => None,
         }
     }
@@ -64,14 +64,14 @@ impl PendingChanges {
 
 #[derive(Debug)]
 enum Changes {
-    Some(News),
-    All(Box<Keeper>),
+    Some(SnapshotChanges),
+    All(Box<SnapshotKeeper>),
 }
 
 /// The snapshot and the last round.
 #[derive(Debug, Default)]
 pub struct Rounds {
-    keeper: Keeper,
+    keeper: SnapshotKeeper,
     /// Whether the snapshot was built since the restart.
     is_begun: bool,
     round: Round,
@@ -86,7 +86,7 @@ pub struct Rounds {
 impl Rounds {
     /// Applies changes: `events` are all events since the state of the last call; `None` if some
     /// are unknown, and then the snapshot is rebuilt. To be called before each [`Self::round`] and
-    /// [`Self::settled_snapshot`].
+    /// [`Self::prepared_snapshot`].
     pub fn catch_up(&mut self, state: &State, events: Option<&[Event]>, now: Time) {
         let pending = self.read_changes(state, events, now);
         self.apply_changes(pending, now);
@@ -104,9 +104,9 @@ impl Rounds {
         let known = events.filter(|_| self.is_begun);
         let changes = match known {
             Some(events) => {
-                (!events.is_empty()).then(|| Changes::Some(self.keeper.news(state, events)))
+                (!events.is_empty()).then(|| Changes::Some(self.keeper.read_changes(state, events)))
             }
-            None => Some(Changes::All(Box::new(Keeper::new(state)))),
+            None => Some(Changes::All(Box::new(SnapshotKeeper::new(state)))),
         };
         let is_due = known.is_none() || self.usage_at + USAGE_EVERY <= now;
         PendingChanges { changes, usage: is_due.then(|| UsedSoFar::by(state, now)) }
@@ -116,7 +116,7 @@ impl Rounds {
     pub fn apply_changes(&mut self, pending: PendingChanges, now: Time) {
         self.is_stale |= pending.changes.is_some();
         match pending.changes {
-            Some(Changes::Some(news)) => self.keeper.keep(news),
+            Some(Changes::Some(news)) => self.keeper.apply_changes(news),
             Some(Changes::All(keeper)) => (self.keeper, self.is_begun) = (*keeper, true),
             None => {}
         }
@@ -134,7 +134,7 @@ impl Rounds {
 
     /// Adopts the snapshot of another value, which was rebuilt meanwhile. The last result stays.
     /// Returns the snapshot from before: it takes long to drop.
-    pub fn adopt(&mut self, begun: Self) -> Keeper {
+    pub fn adopt(&mut self, begun: Self) -> SnapshotKeeper {
         let Self { keeper, is_begun, usage_at, .. } = begun;
         (self.is_begun, self.usage_at, self.is_stale) = (is_begun, usage_at, true);
         std::mem::replace(&mut self.keeper, keeper)
@@ -143,17 +143,17 @@ impl Rounds {
     /// Runs a round, unless nothing happened or is due that could change the last result. Takes
     /// long with many waiting jobs.
     pub fn round(&mut self, now: Time) -> Outcome {
-        match self.prepare(now) {
+        match self.begin_if_due(now) {
             true => self.finish(self.decide(now), now),
             false => Outcome::default(),
         }
     }
 
     /// The first part of a round: whether there is to be one.
-    pub fn prepare(&mut self, now: Time) -> bool {
+    pub fn begin_if_due(&mut self, now: Time) -> bool {
         let is_due = self.round.next_look.is_some_and(|due| due <= now);
         if self.is_stale || is_due {
-            self.keeper.snapshot_mut().settle(now);
+            self.keeper.snapshot_mut().prepare_for_round(now);
             return true;
         }
         false
@@ -173,7 +173,7 @@ impl Rounds {
     /// The third part. No changes may have been applied since the first.
     pub fn finish(&mut self, result: RoundResult, now: Time) -> Outcome {
         let RoundResult { round, violations } = result;
-        let command = enactment(&round.decisions);
+        let command = enact_command(&round.decisions);
         self.keeper.snapshot_mut().set_planned_starts(round.planned_starts.clone());
         self.keeper.snapshot_mut().set_resume_cursor(round.resume_cursor.clone());
         (self.round, self.at, self.is_stale) = (round, now, false);
@@ -204,12 +204,12 @@ impl Rounds {
     }
 
     /// The snapshot as of the last changes, settled for `now`.
-    pub fn settled_snapshot(&mut self, now: Time) -> &Snapshot {
-        self.keeper.snapshot_mut().settle(now);
+    pub fn prepared_snapshot(&mut self, now: Time) -> &Snapshot {
+        self.keeper.snapshot_mut().prepare_for_round(now);
         self.keeper.snapshot()
     }
 
-    /// The number of rounds and restarts; [`Self::waits`] is the same while this is.
+    /// The number of rounds and restarts; [`Self::wait_reasons`] is the same while this is.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number
@@ -217,7 +217,7 @@ impl Rounds {
 
     /// The wait reasons of the last round as text. Takes long with many waiting jobs.
     #[must_use]
-    pub fn waits(&self) -> Waits {
+    pub fn wait_reasons(&self) -> Waits {
         view::waits(self.keeper.snapshot(), &self.round, self.at)
     }
 

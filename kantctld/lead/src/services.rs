@@ -29,9 +29,9 @@ pub const LOOK_PERIOD: Span = Span::from_seconds(10);
 
 /// The commands that are due for all services, and when to look again even if nothing happens.
 #[must_use]
-pub fn look(state: &State, readiness: &Readiness, now: Time) -> Plan {
+pub fn plan_services(state: &State, readiness: &Readiness, now: Time) -> Plan {
     let mut all = Plan::default();
-    let has_routes = readiness.has_routes(state, now);
+    let has_routes = readiness.may_send_routes(state, now);
     for service in state.services() {
         let replicas: Vec<ReplicaNow> = replicas(state, service, readiness);
         let reports = Reports { since: readiness.begun_at(), has_routes };

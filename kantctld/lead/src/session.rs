@@ -33,8 +33,8 @@ pub fn check_hello(
     hello: &Hello,
     ours: Protocols,
 ) -> Result<u32, String> {
-    let theirs = Protocols::named(hello.protocol, hello.oldest_protocol);
-    let Some(protocol) = ours.shared(theirs) else {
+    let theirs = Protocols::from_announced(hello.protocol, hello.oldest_protocol);
+    let Some(protocol) = ours.newest_common(theirs) else {
         return Err(format!(
             "kantd {} uses protocol {theirs}, this controller {ours}: install the same release",
             hello.version
@@ -47,7 +47,7 @@ pub fn check_hello(
         .node(&hello.name)
         .is_some_and(|node| node.contact == Contact::Connected && node.identity != hello.identity);
     if is_taken {
-        return Err(Refusal::NodeNameTaken { name: hello.name.clone() }.with_hint());
+        return Err(Refusal::NodeNameTaken { name: hello.name.clone() }.text_with_hint());
     }
     Ok(protocol)
 }
@@ -55,7 +55,7 @@ pub fn check_hello(
 /// The command that registers a node's session. The session may start only once it is applied,
 /// because the state then has everything decided before.
 #[must_use]
-pub fn register(hello: &Hello) -> Command {
+pub fn register_command(hello: &Hello) -> Command {
     Command::RegisterNode {
         name: hello.name.clone(),
         identity: hello.identity.clone(),
@@ -136,7 +136,7 @@ impl NodeSession {
     /// is nothing to end or forget.
     pub fn next_message(&mut self, state: &State) -> Option<ToNode> {
         if let Some(full) = self.comparison_due.take() {
-            let update = self.update(state, full);
+            let update = self.comparison_update(state, full);
             if full || !update.steps.is_empty() || !update.gone.is_empty() {
                 return Some(ToNode::Desired(update));
             }
@@ -147,20 +147,20 @@ impl NodeSession {
     }
 
     /// Compares and returns all messages at once, for callers without flow control.
-    pub fn desired(&mut self, state: &State, full: bool) -> Vec<ToNode> {
+    pub fn compare_at_once(&mut self, state: &State, full: bool) -> Vec<ToNode> {
         self.request_comparison(full);
         std::iter::from_fn(|| self.next_message(state)).collect()
     }
 
     /// The command for a node's report.
     #[must_use]
-    pub fn report(&self, steps: Vec<StepStatus>) -> Command {
+    pub fn report_command(&self, steps: Vec<StepStatus>) -> Command {
         Command::ReportSteps { node: self.node.clone(), steps }
     }
 
     /// The command for a node's health findings; `None` if the state has them already.
     #[must_use]
-    pub fn health(&self, state: &State, findings: Vec<Finding>) -> Option<Command> {
+    pub fn health_command(&self, state: &State, findings: Vec<Finding>) -> Option<Command> {
         let known = state.node(&self.node).is_some_and(|node| node.findings == findings);
         (!known).then(|| Command::ReportHealth { node: self.node.clone(), findings })
     }
@@ -172,7 +172,7 @@ impl NodeSession {
     }
 
     /// The update for attempts that the node has; the others are lacking from here on.
-    fn update(&mut self, state: &State, full: bool) -> DesiredUpdate {
+    fn comparison_update(&mut self, state: &State, full: bool) -> DesiredUpdate {
         let steps = state::desired::desired_for(state, &self.node);
         let wanted: BTreeMap<_, _> =
             steps.iter().map(|step| (step.id, changeable_part(step))).collect();

@@ -104,7 +104,7 @@ impl Watch {
 
     /// Everything that is due; to be called about every [`LOOK_PERIOD`]. `now` is the time for
     /// stamps, `uptime` a monotonic clock. An action that failed is due again at the next check.
-    pub fn look(
+    pub fn due_actions(
         &mut self,
         state: &State,
         presence: impl Fn(&NodeName) -> Presence,
@@ -113,8 +113,8 @@ impl Watch {
     ) -> Vec<Due> {
         let last = self.looked_at.replace(uptime).unwrap_or(uptime);
         self.watched = self.watched + Span(uptime.0.saturating_sub(last.0)).min(LOOK_GAP_MAX);
-        let mut due = self.contacts(state, presence);
-        let missed = state::missed(state, now).into_iter();
+        let mut due = self.contact_changes(state, presence);
+        let missed = state::jobs_past_deadline(state, now).into_iter();
         due.extend(missed.map(|key| Due::Propose(Command::DeadlineOver { key })));
         due.extend(self.leases_over(state));
         if self.watched >= OVERDUE_AFTER {
@@ -124,7 +124,7 @@ impl Watch {
         if state.has_hopeless() {
             due.push(Due::Propose(Command::EndHopeless));
         }
-        let (_, is_much) = state.old(now);
+        let (_, is_much) = state.jobs_to_forget(now);
         if is_much || self.has_passed(self.forgot_at, FORGET_EVERY) {
             self.forgot_at = self.watched;
             due.push(Due::Propose(Command::ForgetDone));
@@ -137,7 +137,11 @@ impl Watch {
     }
 
     /// Compares the contact of nodes in the state with their sessions.
-    fn contacts(&mut self, state: &State, presence: impl Fn(&NodeName) -> Presence) -> Vec<Due> {
+    fn contact_changes(
+        &mut self,
+        state: &State,
+        presence: impl Fn(&NodeName) -> Presence,
+    ) -> Vec<Due> {
         let mut due = Vec::new();
         for (name, node) in state.nodes() {
             match (node.contact, presence(name)) {

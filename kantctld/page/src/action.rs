@@ -1,7 +1,7 @@
 //! The forms that change a job. Each needs a second step, and works without scripts.
 
 use crate::frame::Frame;
-use crate::words::in_path;
+use crate::words::percent_encode;
 use common::job::Phase;
 use common::right::{JobAction, Right, Role};
 use common::wire::api::JobView;
@@ -78,7 +78,7 @@ fn form(frame: &Frame<'_>, key: &str, action: &Action) -> Markup {
     html! {
         details.action {
             summary { (action.label) }
-            form method="post" action={ "/jobs/" (in_path(key)) "/" (action.verb) } {
+            form method="post" action={ "/jobs/" (percent_encode(key)) "/" (action.verb) } {
                 (frame.csrf_field())
                 p { (action.effect) }
                 button.(action.verb) type="submit" { (action.label) " job " (key) }

@@ -2,7 +2,7 @@
 
 use crate::frame::{Frame, Section, figure};
 use crate::tiles::{class, colour, tile};
-use crate::words::{count, job_link, safe};
+use crate::words::{count_with_noun, escape_invisible, job_link};
 use common::node::NodeStatus;
 use common::wire::api::{ClusterMap, MapGroup, MapNode};
 use maud::{Markup, html};
@@ -22,7 +22,7 @@ pub fn cluster(frame: &Frame<'_>, map: &ClusterMap, page: usize) -> String {
         @if total == 0 {
             p.empty { "No node has connected yet: start kantd on one." }
         }
-        @for (group, nodes) in part(map, first) { (leaf(group, nodes, map)) }
+        @for (group, nodes) in groups_on_page(map, first) { (leaf(group, nodes, map)) }
         (pager(first, total))
         (legend(map))
     };
@@ -55,7 +55,7 @@ fn whole_free<'a>(nodes: impl Iterator<Item = &'a MapNode>) -> usize {
 }
 
 /// The groups with their nodes from the one at `first` on, up to a page.
-fn part(map: &ClusterMap, first: usize) -> Vec<(&MapGroup, &[MapNode])> {
+fn groups_on_page(map: &ClusterMap, first: usize) -> Vec<(&MapGroup, &[MapNode])> {
     let (mut before, mut shown) = (first, PAGE_NODES);
     let mut groups = Vec::new();
     for group in &map.groups {
@@ -84,7 +84,7 @@ fn leaf(group: &MapGroup, nodes: &[MapNode], map: &ClusterMap) -> Markup {
             h2 {
                 (name)
                 @if let Some(spine) = &group.spine { span.dim { " below " (spine) } }
-                span.dim { " " (count(group.nodes.len(), "node")) ", "
+                span.dim { " " (count_with_noun(group.nodes.len(), "node")) ", "
                     (free) " of " (gpus().count()) " GPUs free" }
             }
             div.tiles { @for node in nodes { (tile(node, &map.jobs)) } }
@@ -115,7 +115,9 @@ fn legend(map: &ClusterMap) -> Markup {
             span.drained { i {} "drained" }
             span.down { i {} "down" }
             @for job in map.jobs.iter().take(LEGEND_JOBS) {
-                span { i.(colour(job.key)) {} (job_link(job.key)) " " (safe(&job.name)) }
+                span {
+                    i.(colour(job.key)) {} (job_link(job.key)) " " (escape_invisible(&job.name))
+                }
             }
             @if map.jobs.len() > LEGEND_JOBS {
                 a href="/jobs" { "and " (map.jobs.len() - LEGEND_JOBS) " more" }

@@ -1,7 +1,7 @@
 //! What all pages have in common: head, navigation, and the user who is signed in.
 
 use crate::assets::{ICON, SCRIPT, STYLE};
-use crate::words::{safe, stamp};
+use crate::words::{escape_invisible, stamp};
 use common::id::Uid;
 use common::right::Roles;
 use common::time::Time;
@@ -76,7 +76,7 @@ impl Frame<'_> {
     ) -> String {
         let body = html! {
             header.bar {
-                a.brand href="/" { "kant" span.dim { " " (safe(self.cluster)) } }
+                a.brand href="/" { "kant" span.dim { " " (escape_invisible(self.cluster)) } }
                 nav aria-label="Pages" {
                     @for one in Section::ALL {
                         @let current = (Some(one) == section).then_some("page");
@@ -85,7 +85,7 @@ impl Frame<'_> {
                 }
                 form.user method="post" action="/sign-out" {
                     input type="hidden" name="csrf" value=(self.csrf);
-                    span title="The user of your token" { (safe(self.user)) }
+                    span title="The user of your token" { (escape_invisible(self.user)) }
                     button.quiet type="submit" { "Sign out" }
                 }
             }
@@ -98,7 +98,7 @@ impl Frame<'_> {
                 }
             }
         };
-        document(&format!("{title} - {}", safe(self.cluster)), &body)
+        document(&format!("{title} - {}", escape_invisible(self.cluster)), &body)
     }
 
     /// The hidden field of a form that changes something.

@@ -3,10 +3,12 @@
 use crate::action::actions;
 use crate::frame::{Frame, Section};
 use crate::queue::state;
-use crate::words::{ago, count, in_path, job_link, roughly, safe, sentence, stamp};
+use crate::words::{
+    ago, count_with_noun, escape_invisible, job_link, percent_encode, roughly, sentence, stamp,
+};
 use common::cpuset::CpuSet;
 use common::resource::{Allocation, Share};
-use common::text::shown_lines;
+use common::text::escape_hidden_lines;
 use common::time::Time;
 use common::wire::api::{Explanation, JobView};
 use maud::{Markup, html};
@@ -46,7 +48,7 @@ pub fn job(frame: &Frame<'_>, page: &JobPage<'_>) -> String {
         false => format!("Job {}", first.key),
     };
     let live = html! {
-        p.lead { (safe(&first.ask.name)) " of " (safe(&first.owner.name))
+        p.lead { (escape_invisible(&first.ask.name)) " of " (escape_invisible(&first.owner.name))
             @if !is_array { " " (state(first)) } }
         @if is_array { (tasks(page)) } @else { (actions(frame, first)) (facts(first, page.as_of)) }
         @if let Some(explanation) = page.explanation { (explained(explanation, page.as_of)) }
@@ -67,7 +69,7 @@ fn facts(job: &JobView, as_of: Time) -> Markup {
             @if let Some(account) = &job.ask.account { dt { "Account" } dd { (account) } }
             dt { "Resources" }
             dd { (job.gpus) " GPUs, " (job.cpus) " CPUs, " (job.memory) " memory, "
-                (count(request.tasks.0 as usize, "task")) }
+                (count_with_noun(request.tasks.0 as usize, "task")) }
             dt { "Submitted" } dd { (ago(job.submitted_at, as_of)) }
             @if let Some(at) = job.started_at { dt { "Started" } dd { (ago(at, as_of)) } }
             @if let Some(at) = job.ended_at { dt { "Ended" } dd { (ago(at, as_of)) } }
@@ -100,7 +102,7 @@ fn timeline(job: &JobView) -> Markup {
             h2 { "Timeline" }
             ol.timeline {
                 @for entry in &job.timeline {
-                    li { (stamp(entry.at)) " " span { (safe(&entry.text)) } }
+                    li { (stamp(entry.at)) " " span { (escape_invisible(&entry.text)) } }
                 }
             }
         }
@@ -111,7 +113,7 @@ fn nodes(allocation: &Allocation) -> Markup {
     let shares = allocation.shares();
     html! {
         section {
-            h2 { (count(shares.len(), "node")) }
+            h2 { (count_with_noun(shares.len(), "node")) }
             div.scroll tabindex="0" role="region" aria-label="Nodes of the job" {
                 table {
                     thead { tr {
@@ -136,7 +138,7 @@ fn node_row(share: &Share) -> Markup {
     let name = share.node.to_string();
     html! {
         tr {
-            td { a href={ "/nodes/" (in_path(&name)) } { (name) } }
+            td { a href={ "/nodes/" (percent_encode(&name)) } { (name) } }
             td.number { (share.tasks) }
             td { (gpus) @if let Some(part) = share.gpu_milli { " (" (part) "/1000 each)" } }
             td { (share.cpus) }
@@ -150,11 +152,11 @@ fn output(output: &Output) -> Markup {
         section {
             h2 { "Output" }
             @match output {
-                Output::NotShown(why) => p.dim { (safe(why)) },
+                Output::NotShown(why) => p.dim { (escape_invisible(why)) },
                 Output::Text(text, _) if text.is_empty() => p.dim { "Nothing was written yet." },
                 Output::Text(text, is_part) => {
                     @if *is_part { p.dim { "The last lines:" } }
-                    pre.output tabindex="0" { (shown_lines(text)) }
+                    pre.output tabindex="0" { (escape_hidden_lines(text)) }
                 },
             }
         }
@@ -164,7 +166,7 @@ fn output(output: &Output) -> Markup {
 fn tasks(page: &JobPage<'_>) -> Markup {
     html! {
         section {
-            h2 { (count(page.jobs.len(), "task")) }
+            h2 { (count_with_noun(page.jobs.len(), "task")) }
             ul.tasks {
                 @for job in page.jobs.iter().take(TASKS_SHOWN) {
                     li { (job_link(job.key)) " " (state(job)) }

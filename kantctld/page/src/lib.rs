@@ -1,8 +1,9 @@
 //! The web page: HTML made from the answers of the API. It is pure, so that each page can be tested
 //! with an answer and no server.
 //!
-//! Every text of a user goes through [`maud`], which escapes it, and through [`words::safe`], which
-//! shows control and format characters as escapes. Nothing here marks a text as safe HTML.
+//! Every text of a user goes through [`maud`], which escapes it, and through
+//! [`words::escape_invisible`], which shows control and format characters as escapes. Nothing here
+//! marks a text as safe HTML.
 
 // Layers, the lowest first: a module imports from the groups above its own.
 pub mod assets;
@@ -33,4 +34,4 @@ pub use queue::{PAGE_JOBS, QueueFilter, queue};
 pub use services::services;
 pub use shares::shares;
 pub use sign_in::sign_in;
-pub use words::in_path;
+pub use words::percent_encode;

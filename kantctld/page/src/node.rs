@@ -1,7 +1,7 @@
 //! Nodes: a table of all, and a page for each.
 
 use crate::frame::{Frame, Section, meter};
-use crate::words::{ago, count, in_path, job_link, safe};
+use crate::words::{ago, count_with_noun, escape_invisible, job_link, percent_encode};
 use common::time::Time;
 use common::wire::api::{ClusterMap, MapNode, NodeView};
 use maud::{Markup, html};
@@ -39,7 +39,7 @@ pub fn nodes(frame: &Frame<'_>, map: &ClusterMap, page: usize) -> String {
         }
         (pager(page, first, all.len()))
     };
-    let title = count(all.len(), "node");
+    let title = count_with_noun(all.len(), "node");
     frame.page(Some(Section::Nodes), &title, Some(map.as_of), &live)
 }
 
@@ -52,20 +52,20 @@ fn row(node: &MapNode, leaf: &str) -> Markup {
             td { (node_link(&node.name.to_string())) }
             td { span.state.(crate::tiles::class(node.status)) { (node.status.word()) } }
             td { (leaf) }
-            td { @if gpus > 0 { (of(used, gpus)) } }
-            td { (of(cpus_used, cpus)) }
-            td.why { @if let Some(problem) = &node.problem { (safe(problem)) } }
+            td { @if gpus > 0 { (used_of_all(used, gpus)) } }
+            td { (used_of_all(cpus_used, cpus)) }
+            td.why { @if let Some(problem) = &node.problem { (escape_invisible(problem)) } }
         }
     }
 }
 
-fn of(used: u64, all: u64) -> Markup {
+fn used_of_all(used: u64, all: u64) -> Markup {
     let text = format!("{used} of {all}");
     html! { (meter(used, all, &text)) " " span.dim { (text) } }
 }
 
 fn node_link(name: &str) -> Markup {
-    html! { a href={ "/nodes/" (in_path(name)) } { (name) } }
+    html! { a href={ "/nodes/" (percent_encode(name)) } { (name) } }
 }
 
 fn pager(page: usize, first: usize, total: usize) -> Markup {
@@ -90,25 +90,28 @@ pub fn node(frame: &Frame<'_>, node: &NodeView, as_of: Time) -> String {
     let live = html! {
         p.lead { (node.status.word())
             @if let Some(drain) = &node.drain {
-                ": " (safe(&drain.reason)) " (" (ago(drain.since, as_of)) ")"
+                ": " (escape_invisible(&drain.reason)) " (" (ago(drain.since, as_of)) ")"
             } }
         dl.facts {
-            dt { "GPUs" } dd { (of(u64::from(node.gpus_used.0), inventory.gpus.len() as u64)) }
+            dt { "GPUs" }
+            dd { (used_of_all(u64::from(node.gpus_used.0), inventory.gpus.len() as u64)) }
             dt { "CPUs" }
-            dd { (of(u64::from(node.cpus_used.0), u64::from(inventory.cpu_count().0))) }
+            dd { (used_of_all(u64::from(node.cpus_used.0), u64::from(inventory.cpu_count().0))) }
             dt { "Memory" } dd { (node.memory_used) " of " (inventory.memory) }
-            dt { "Address" } dd { (safe(&node.address)) }
-            dt { "kantd" } dd { (safe(&node.version)) }
-            @if let Some(driver) = &inventory.gpu_driver { dt { "Driver" } dd { (safe(driver)) } }
+            dt { "Address" } dd { (escape_invisible(&node.address)) }
+            dt { "kantd" } dd { (escape_invisible(&node.version)) }
+            @if let Some(driver) = &inventory.gpu_driver {
+                dt { "Driver" } dd { (escape_invisible(driver)) }
+            }
         }
         @if !node.findings.is_empty() {
             section {
                 h2 { "Health" }
-                ul { @for finding in &node.findings { li { (safe(&finding.says)) } } }
+                ul { @for finding in &node.findings { li { (escape_invisible(&finding.says)) } } }
             }
         }
         section {
-            h2 { (count(node.jobs.len(), "job")) }
+            h2 { (count_with_noun(node.jobs.len(), "job")) }
             ul.tasks { @for key in &node.jobs { li { (job_link(*key)) } } }
         }
         @if !inventory.gpus.is_empty() { (gpu_table(node)) }
@@ -132,9 +135,9 @@ fn gpu_table(node: &NodeView) -> Markup {
                         @for gpu in &node.inventory.gpus {
                             tr {
                                 td.number { (gpu.index) }
-                                td { (safe(&gpu.model)) }
+                                td { (escape_invisible(&gpu.model)) }
                                 td.number { (gpu.memory) }
-                                td { (safe(&gpu.pci_bus_id)) }
+                                td { (escape_invisible(&gpu.pci_bus_id)) }
                             }
                         }
                     }

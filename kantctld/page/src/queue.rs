@@ -1,7 +1,7 @@
 //! The queue: running jobs, then waiting ones with their reasons, in parts.
 
 use crate::frame::{Frame, Section};
-use crate::words::{ago, in_path, job_link, roughly, safe, sentence};
+use crate::words::{ago, escape_invisible, job_link, percent_encode, roughly, sentence};
 use common::job::Phase;
 use common::time::Time;
 use common::wire::api::{JobList, JobView};
@@ -26,7 +26,7 @@ pub struct QueueFilter {
 impl QueueFilter {
     /// The link to another page of the same list.
     fn link(&self, page: usize) -> String {
-        let (user, queue) = (in_path(&self.user), in_path(&self.queue));
+        let (user, queue) = (percent_encode(&self.user), percent_encode(&self.queue));
         let all = if self.all { "&all=true" } else { "" };
         format!("/jobs?user={user}&queue={queue}{all}&page={page}")
     }
@@ -83,8 +83,8 @@ fn row(job: &JobView, as_of: Time) -> Markup {
     html! {
         tr {
             td { (job_link(job.key)) }
-            td.name { (safe(&job.ask.name)) }
-            td { (safe(&job.owner.name)) }
+            td.name { (escape_invisible(&job.ask.name)) }
+            td { (escape_invisible(&job.owner.name)) }
             td { @if let Some(queue) = &job.ask.queue { (queue) } }
             td { (state(job)) }
             td.number { (job.gpus) }
@@ -123,7 +123,7 @@ fn place_or_reason(job: &JobView) -> Markup {
     }
     let shares = job.allocation.as_ref().map(|allocation| allocation.shares()).unwrap_or_default();
     let nodes: Vec<_> = shares.iter().map(|share| share.node.clone()).collect();
-    html! { (common::hostlist::fold(&nodes)) }
+    html! { (common::hostlist::compress(&nodes)) }
 }
 
 fn pager(filter: &QueueFilter, shown: usize, total: usize) -> Markup {

@@ -1,7 +1,7 @@
 //! Services with their roles and replicas.
 
 use crate::frame::{Frame, Section, meter};
-use crate::words::{ago, count, job_link, safe, sentence};
+use crate::words::{ago, count_with_noun, escape_invisible, job_link, sentence};
 use common::time::Time;
 use common::wire::api::{ReplicaView, RoleView, ServiceList, ServiceState, ServiceView};
 use maud::{Markup, html};
@@ -31,7 +31,7 @@ fn card(service: &ServiceView, as_of: Time) -> Markup {
         section.card {
             h2 { (service.name) " " span.state.(class(service.state)) { (service.state.word()) } }
             p.dim {
-                "of " (safe(&service.user)) ", revision " (service.revision)
+                "of " (escape_invisible(&service.user)) ", revision " (service.revision)
                 @if let Some(port) = service.port { ", port " (port) " on routers" }
                 ", created " (ago(service.created_at, as_of))
             }
@@ -53,7 +53,7 @@ fn role_part(service: &ServiceView, role: &RoleView) -> Markup {
             ul.tasks {
                 @for replica in &role.replicas { (replica_line(replica)) }
             }
-            @if role.replicas.is_empty() { p.dim { (count(0, "replica")) } }
+            @if role.replicas.is_empty() { p.dim { (count_with_noun(0, "replica")) } }
         }
     }
 }
@@ -66,7 +66,7 @@ fn replica_line(replica: &ReplicaView) -> Markup {
             "replica " (replica.ordinal) " " span.state.(class) { (word) } " job "
             (job_link(replica.job)) ", revision " (replica.revision)
             @if let Some(node) = &replica.node { " on " (node) }
-            @if let Some(why) = &replica.why { span.dim { ": " (safe(why)) } }
+            @if let Some(why) = &replica.why { span.dim { ": " (escape_invisible(why)) } }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Shares of queues: what each may hold, holds, borrows and lends.
 
 use crate::frame::{Frame, Section, meter};
-use crate::words::count;
+use crate::words::count_with_noun;
 use common::reason::What;
 use common::wire::api::{Lender, ShareList, ShareOf, ShareView};
 use maud::{Markup, html};
@@ -19,7 +19,7 @@ pub fn shares(frame: &Frame<'_>, list: &ShareList) -> String {
                 "): unused quota is lent, and not divided by weight." }
         }
     };
-    let title = count(list.queues.len(), "queue");
+    let title = count_with_noun(list.queues.len(), "queue");
     frame.page(Some(Section::Shares), &title, Some(list.as_of), &live)
 }
 
@@ -69,7 +69,7 @@ fn row(queue: &ShareView, share: &ShareOf, is_first: bool) -> Markup {
             td.number { (optional(share.share)) }
             td.number { (optional(share.at_most)) }
             td.number { (amount(share, share.waiting)) }
-            td { (moved(share)) }
+            td { (lent_and_borrowed(share)) }
         }
     }
 }
@@ -79,7 +79,7 @@ fn depth_class(depth: u32) -> String {
     format!("d{}", depth.min(6))
 }
 
-fn moved(share: &ShareOf) -> Markup {
+fn lent_and_borrowed(share: &ShareOf) -> Markup {
     let from = |lender: &Lender| {
         let queue = lender.queue.as_ref().map_or("the surplus".to_owned(), ToString::to_string);
         format!("{} from {queue}", amount(share, lender.amount))

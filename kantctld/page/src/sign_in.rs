@@ -1,7 +1,7 @@
 //! The page where a user pastes a token.
 
 use crate::frame::document;
-use crate::words::safe;
+use crate::words::escape_invisible;
 use maud::html;
 
 /// The form; `trouble` says why the last token was refused.
@@ -9,9 +9,9 @@ use maud::html;
 pub fn sign_in(cluster: &str, trouble: Option<&str>) -> String {
     let body = html! {
         main.sign-in {
-            h1 { "kant" span.dim { " " (safe(cluster)) } }
+            h1 { "kant" span.dim { " " (escape_invisible(cluster)) } }
             @if let Some(trouble) = trouble {
-                p.trouble role="alert" { (safe(trouble)) }
+                p.trouble role="alert" { (escape_invisible(trouble)) }
             }
             form method="post" action="/sign-in" {
                 label for="token" { "Token" }
@@ -27,7 +27,7 @@ pub fn sign_in(cluster: &str, trouble: Option<&str>) -> String {
             p.dim { "It stays in a cookie of this browser until you sign out or it expires." }
         }
     };
-    document(&format!("Sign in - {}", safe(cluster)), &body)
+    document(&format!("Sign in - {}", escape_invisible(cluster)), &body)
 }
 
 #[cfg(test)]

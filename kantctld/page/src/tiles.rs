@@ -1,6 +1,6 @@
 //! Nodes as tiles: a square for each GPU, in the colour of its job.
 
-use crate::words::{in_path, safe};
+use crate::words::{escape_invisible, percent_encode};
 use common::id::{JobId, JobKey};
 use common::node::NodeStatus;
 use common::wire::api::{MapJob, MapNode};
@@ -17,8 +17,9 @@ pub fn colour(key: JobKey) -> String {
 /// The tile of a node.
 pub fn tile(node: &MapNode, jobs: &[MapJob]) -> Markup {
     let name = node.name.to_string();
+    let (path, title) = (format!("/nodes/{}", percent_encode(&name)), tooltip(node, jobs));
     html! {
-        a.tile.(class(node.status)) href={ "/nodes/" (in_path(&name)) } title=(title(node, jobs)) {
+        a.tile.(class(node.status)) href=(path) title=(title) {
             span.name { (name) }
             span.gpus {
                 @for of_gpu in &node.gpus {
@@ -43,10 +44,10 @@ pub const fn class(status: NodeStatus) -> &'static str {
 }
 
 /// The tooltip, which screen readers read as well.
-fn title(node: &MapNode, jobs: &[MapJob]) -> String {
+fn tooltip(node: &MapNode, jobs: &[MapJob]) -> String {
     let mut text = format!("{}: {}", node.name, node.status.word());
     if let Some(problem) = &node.problem {
-        text.push_str(&format!(", {}", safe(problem)));
+        text.push_str(&format!(", {}", escape_invisible(problem)));
     }
     let free = node.gpus.iter().filter(|of_gpu| of_gpu.is_empty()).count();
     match node.gpus.len() {
@@ -59,7 +60,12 @@ fn title(node: &MapNode, jobs: &[MapJob]) -> String {
     for job in places.iter().filter_map(|place| jobs.get(*place as usize)) {
         text.push_str(&match job.key.job {
             JobId(0) => "\njobs of other users".to_owned(),
-            _ => format!("\njob {} {} of {}", job.key, safe(&job.name), safe(&job.user)),
+            _ => format!(
+                "\njob {} {} of {}",
+                job.key,
+                escape_invisible(&job.name),
+                escape_invisible(&job.user)
+            ),
         });
     }
     text

@@ -1,19 +1,19 @@
 //! Values as words of a page.
 
 use common::id::JobKey;
-use common::text::shown;
+use common::text::escape_hidden;
 use common::time::{Span, Time};
 use maud::{Markup, html};
 use std::borrow::Cow;
 
 /// A text of a user, with control and format characters as escapes.
-pub fn safe(text: &str) -> Cow<'_, str> {
-    shown(text)
+pub fn escape_invisible(text: &str) -> Cow<'_, str> {
+    escape_hidden(text)
 }
 
 /// A sentence of the controller, with the commands in it as code.
 pub fn sentence(text: &str) -> Markup {
-    let text = safe(text);
+    let text = escape_invisible(text);
     html! {
         @for (index, part) in text.split('`').enumerate() {
             @if index % 2 == 1 { code { (part) } } @else { (part) }
@@ -52,12 +52,12 @@ pub fn roughly(span: Span) -> String {
 
 /// A job's id as a link to its page.
 pub fn job_link(key: JobKey) -> Markup {
-    html! { a href={ "/jobs/" (in_path(&key.to_string())) } { (key) } }
+    html! { a href={ "/jobs/" (percent_encode(&key.to_string())) } { (key) } }
 }
 
 /// A text as part of a path or a query: everything but unreserved characters is escaped.
 /// Source: RFC 3986, section 2.3.
-pub fn in_path(text: &str) -> String {
+pub fn percent_encode(text: &str) -> String {
     let mut path = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {
@@ -71,7 +71,7 @@ pub fn in_path(text: &str) -> String {
 }
 
 /// A count with its noun: `1 job`, `2 jobs`.
-pub fn count(number: usize, noun: &str) -> String {
+pub fn count_with_noun(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_text_in_a_path_cannot_leave_its_place() {
-        assert_eq!(in_path("42_7"), "42_7");
-        assert_eq!(in_path("a/../\"?&é"), "a%2F..%2F%22%3F%26%C3%A9");
+        assert_eq!(percent_encode("42_7"), "42_7");
+        assert_eq!(percent_encode("a/../\"?&é"), "a%2F..%2F%22%3F%26%C3%A9");
     }
 }

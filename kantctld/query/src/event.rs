@@ -94,12 +94,12 @@ fn news_text(news: ShareNews) -> String {
         ShareNews::Ready => "is ready".to_owned(),
         ShareNews::Running => "runs it".to_owned(),
         ShareNews::Ended(cause, exit) => {
-            format!("is done with it ({}, {exit})", word(cause))
+            format!("is done with it ({}, {exit})", end_cause_word(cause))
         }
     }
 }
 
-const fn word(cause: EndCause) -> &'static str {
+const fn end_cause_word(cause: EndCause) -> &'static str {
     match cause {
         EndCause::Exited => "exited",
         EndCause::TimedOut => "timed out",
@@ -138,7 +138,7 @@ impl fmt::Display for Line<'_> {
             Event::RoundEntryRefused { id, reason } => {
                 write!(f, "job {}: refused in a round: {reason}", id.key)
             }
-            Event::JobGrowth { id, news } => growth(f, *id, news),
+            Event::JobGrowth { id, news } => write_growth(f, *id, news),
             Event::DependencyMoved { key } => write!(f, "job {key}: its dependencies changed"),
             Event::JobForgotten { job } => write!(f, "job {job}: forgotten"),
             Event::NodeRegistered { name } => write!(f, "node {name}: connected"),
@@ -151,21 +151,21 @@ impl fmt::Display for Line<'_> {
                 write!(f, "node {name}: resumed by {}", user_phrase(*by))
             }
             Event::ReservationCreated { name } => write!(f, "reservation {name}: created"),
-            Event::ReservationChanged { name, by } => reservation(f, name, "changed", *by),
-            Event::ReservationDeleted { name, by } => reservation(f, name, "deleted", *by),
+            Event::ReservationChanged { name, by } => write_reservation(f, name, "changed", *by),
+            Event::ReservationDeleted { name, by } => write_reservation(f, name, "deleted", *by),
             Event::ReservationExpired { name } => write!(f, "reservation {name}: expired"),
-            Event::ServiceChanged { .. } | Event::ServiceRemoved { .. } => service(f, self.0),
+            Event::ServiceChanged { .. } | Event::ServiceRemoved { .. } => write_service(f, self.0),
             Event::Invited { .. }
             | Event::InvitationUsed { .. }
-            | Event::InvitationWithdrawn { .. } => invitation(f, self.0),
-            Event::NodeEnrolled { name, number, by } => enrolled(f, name, *number, *by),
-            Event::NodeRevoked { name, by } => revoked(f, name, *by),
-            Event::RulesRaised { .. } | Event::KeyStepBegun { .. } => common_step(f, self.0),
-            Event::TokenCreated { .. } | Event::TokenRevoked { .. } => token(f, self.0),
+            | Event::InvitationWithdrawn { .. } => write_invitation(f, self.0),
+            Event::NodeEnrolled { name, number, by } => write_enrolled(f, name, *number, *by),
+            Event::NodeRevoked { name, by } => write_revoked(f, name, *by),
+            Event::RulesRaised { .. } | Event::KeyStepBegun { .. } => write_common_step(f, self.0),
+            Event::TokenCreated { .. } | Event::TokenRevoked { .. } => write_token(f, self.0),
             Event::SubmitRefused { place, refusal } => {
-                write!(f, "job {} of many refused: {}", place + 1, refusal.with_hint())
+                write!(f, "job {} of many refused: {}", place + 1, refusal.text_with_hint())
             }
-            Event::CommandRefused(refusal) => write!(f, "refused: {}", refusal.with_hint()),
+            Event::CommandRefused(refusal) => write!(f, "refused: {}", refusal.text_with_hint()),
             // Handled above, by their timeline lines.
             Event::JobHeld { .. }
             | Event::JobReleased { .. }
@@ -188,25 +188,25 @@ impl fmt::Display for Line<'_> {
     }
 }
 
-fn invitation(f: &mut fmt::Formatter<'_>, event: &Event) -> fmt::Result {
+fn write_invitation(f: &mut fmt::Formatter<'_>, event: &Event) -> fmt::Result {
     match event {
-        Event::Invited { by, until } => invited(f, *by, *until),
-        Event::InvitationUsed { by, address } => joins(f, *by, address),
-        Event::InvitationWithdrawn { id, by } => withdrawn(f, id, *by),
+        Event::Invited { by, until } => write_invited(f, *by, *until),
+        Event::InvitationUsed { by, address } => write_joins(f, *by, address),
+        Event::InvitationWithdrawn { id, by } => write_withdrawn(f, id, *by),
         _ => Ok(()),
     }
 }
 
 /// A step of all hosts together.
-fn common_step(f: &mut fmt::Formatter<'_>, event: &Event) -> fmt::Result {
+fn write_common_step(f: &mut fmt::Formatter<'_>, event: &Event) -> fmt::Result {
     match event {
         Event::RulesRaised { to } => write!(f, "controllers: rules level {to} is in force"),
-        Event::KeyStepBegun { generation, by } => key_step(f, *generation, *by),
+        Event::KeyStepBegun { generation, by } => write_key_step(f, *generation, *by),
         _ => Ok(()),
     }
 }
 
-fn key_step(f: &mut fmt::Formatter<'_>, generation: u32, by: Option<Uid>) -> fmt::Result {
+fn write_key_step(f: &mut fmt::Formatter<'_>, generation: u32, by: Option<Uid>) -> fmt::Result {
     match by {
         Some(by) => write!(f, "cluster key: step {generation} begun by {}", user_phrase(by)),
         None => write!(f, "cluster key: step {generation} begun"),
@@ -218,7 +218,7 @@ fn drained_by(by: Uid) -> String {
     if by == Uid(0) { String::new() } else { format!(" by {}", user_phrase(by)) }
 }
 
-fn growth(f: &mut fmt::Formatter<'_>, id: AttemptId, news: &Growth) -> fmt::Result {
+fn write_growth(f: &mut fmt::Formatter<'_>, id: AttemptId, news: &Growth) -> fmt::Result {
     match news {
         Growth::MayGrow => write!(f, "job {}: takes more nodes", id.key),
         Growth::Ready { .. } => write!(f, "job {}: its additional nodes are ready", id.key),
@@ -227,7 +227,7 @@ fn growth(f: &mut fmt::Formatter<'_>, id: AttemptId, news: &Growth) -> fmt::Resu
     }
 }
 
-fn service(f: &mut fmt::Formatter<'_>, event: &Event) -> fmt::Result {
+fn write_service(f: &mut fmt::Formatter<'_>, event: &Event) -> fmt::Result {
     match event {
         Event::ServiceChanged { name, revision } => {
             write!(f, "service {name}: changed, revision {revision}")
@@ -237,7 +237,7 @@ fn service(f: &mut fmt::Formatter<'_>, event: &Event) -> fmt::Result {
     }
 }
 
-fn reservation(
+fn write_reservation(
     f: &mut fmt::Formatter<'_>,
     name: &ReservationName,
     what: &str,
@@ -246,19 +246,24 @@ fn reservation(
     write!(f, "reservation {name}: {what} by {}", user_phrase(by))
 }
 
-fn withdrawn(f: &mut fmt::Formatter<'_>, id: &str, by: Uid) -> fmt::Result {
+fn write_withdrawn(f: &mut fmt::Formatter<'_>, id: &str, by: Uid) -> fmt::Result {
     write!(f, "invitation {id}: withdrawn by {}", user_phrase(by))
 }
 
-fn enrolled(f: &mut fmt::Formatter<'_>, name: &NodeName, number: u32, by: Uid) -> fmt::Result {
+fn write_enrolled(
+    f: &mut fmt::Formatter<'_>,
+    name: &NodeName,
+    number: u32,
+    by: Uid,
+) -> fmt::Result {
     write!(f, "node {name}: enrolled ({number}), invited by {}", user_phrase(by))
 }
 
-fn revoked(f: &mut fmt::Formatter<'_>, name: &NodeName, by: Uid) -> fmt::Result {
+fn write_revoked(f: &mut fmt::Formatter<'_>, name: &NodeName, by: Uid) -> fmt::Result {
     write!(f, "node {name}: certificates revoked by {}", user_phrase(by))
 }
 
-fn token(f: &mut fmt::Formatter<'_>, event: &Event) -> fmt::Result {
+fn write_token(f: &mut fmt::Formatter<'_>, event: &Event) -> fmt::Result {
     match event {
         Event::TokenCreated { id, uid, until } => {
             write!(f, "token {id} of {}: valid until {until}", user_phrase(*uid))
@@ -271,10 +276,10 @@ fn token(f: &mut fmt::Formatter<'_>, event: &Event) -> fmt::Result {
     }
 }
 
-fn invited(f: &mut fmt::Formatter<'_>, by: Uid, until: Time) -> fmt::Result {
+fn write_invited(f: &mut fmt::Formatter<'_>, by: Uid, until: Time) -> fmt::Result {
     write!(f, "a host may join until {until}: invited by {}", user_phrase(by))
 }
 
-fn joins(f: &mut fmt::Formatter<'_>, by: Uid, address: &str) -> fmt::Result {
+fn write_joins(f: &mut fmt::Formatter<'_>, by: Uid, address: &str) -> fmt::Result {
     write!(f, "the controller at {address} joins, invited by {}", user_phrase(by))
 }

@@ -71,14 +71,14 @@ struct Over {
 
 /// The runs that ended by these events. The state must be the one right after them.
 #[must_use]
-pub fn ended(state: &State, events: &[Event]) -> Vec<EndedRun> {
+pub fn ended_runs(state: &State, events: &[Event]) -> Vec<EndedRun> {
     let mut job: Option<Arc<JobPart>> = None;
     let over = events.iter().filter_map(|event| {
         let (key, (element, over)) = match event {
-            Event::JobDone { key, .. } => (*key, last(state.element(*key)?.1)?),
+            Event::JobDone { key, .. } => (*key, last_attempt(state.element(*key)?.1)?),
             Event::JobRequeued { key, attempt, .. } => {
                 let mut past = state.element(*key)?.1.past();
-                (*key, behind(past.find(|earlier| earlier.attempt == *attempt)?))
+                (*key, earlier_attempt(past.find(|earlier| earlier.attempt == *attempt)?))
             }
             _ => return None,
         };
@@ -128,7 +128,7 @@ pub fn all_ended(state: &State) -> impl Iterator<Item = HistoryRun> + '_ {
         record.elements.iter().map(move |(index, element)| (record, element, record.key(*index)))
     });
     elements.flat_map(move |(record, element, key)| {
-        let all = element.past().map(behind).chain(last(element));
+        let all = element.past().map(earlier_attempt).chain(last_attempt(element));
         all.map(move |(element, over)| {
             run_record((record, &element, key), || view::requested(state, record), over)
         })
@@ -146,16 +146,16 @@ pub fn changed_nodes(state: &State, events: &[Event]) -> Vec<NodeChange> {
         | Event::NodeResumed { name, .. } => Some(name),
         _ => None,
     });
-    names.filter_map(|name| state.node(name)).map(|node| change(state, node)).collect()
+    names.filter_map(|name| state.node(name)).map(|node| node_change(state, node)).collect()
 }
 
 /// The condition of all nodes.
 pub fn all_nodes(state: &State) -> impl Iterator<Item = NodeChange> + '_ {
-    state.nodes().map(|(_, node)| change(state, node))
+    state.nodes().map(|(_, node)| node_change(state, node))
 }
 
 /// Every run that has not ended, with its usage until `now`.
-pub fn running(state: &State, now: Time) -> impl Iterator<Item = HistoryRun> + '_ {
+pub fn unfinished_runs(state: &State, now: Time) -> impl Iterator<Item = HistoryRun> + '_ {
     let alive = state.live().filter_map(|key| Some((key, state.element(key)?)));
     let running = alive.filter(|(_, (_, element))| element.run.is_some());
     let so_far = Over { at: now, requeued: false };
@@ -164,7 +164,7 @@ pub fn running(state: &State, now: Time) -> impl Iterator<Item = HistoryRun> + '
     })
 }
 
-fn change(state: &State, node: &NodeRecord) -> NodeChange {
+fn node_change(state: &State, node: &NodeRecord) -> NodeChange {
     let standing = match (node.contact, &node.drain) {
         (Contact::Connected, None) => Standing::Up,
         (Contact::Connected, Some(_)) => Standing::Drained,
@@ -176,7 +176,7 @@ fn change(state: &State, node: &NodeRecord) -> NodeChange {
 }
 
 /// An earlier attempt of an element that was requeued.
-fn behind(earlier: &Earlier) -> (Element, Over) {
+fn earlier_attempt(earlier: &Earlier) -> (Element, Over) {
     let outcome = earlier.run.end.as_ref().map_or(Outcome::Cancelled, |end| end.outcome);
     let element = Element {
         phase: Phase::Done,
@@ -191,7 +191,7 @@ fn behind(earlier: &Earlier) -> (Element, Over) {
 
 /// The last attempt of an element that is Done, without what its record does not need. If it never
 /// started, there is no run in it.
-fn last(element: &Element) -> Option<(Element, Over)> {
+fn last_attempt(element: &Element) -> Option<(Element, Over)> {
     let at = element.done_at.filter(|_| element.phase == Phase::Done)?;
     let last = Element {
         phase: element.phase,
@@ -212,13 +212,13 @@ fn run_record(
     Over { at: until, requeued }: Over,
 ) -> HistoryRun {
     let whose = (record, element, key);
-    let mut job = view::view_apart(whose, requested, view::without_bulk);
+    let mut job = view::view_without_wait(whose, requested, view::without_bulk);
     if requeued && element.outcome == Some(Outcome::Cancelled) {
         let (word, code) = REQUEUED;
         (job.state, job.state_code) = (word.to_owned(), code.to_owned());
     }
     let run = element.run.as_deref();
-    let kept = run.map(|run| kept(run, until)).unwrap_or_default();
+    let kept = run.map(|run| allocation_usage(run, until)).unwrap_or_default();
     HistoryRun {
         job,
         run: if run.is_some() { element.attempt.0 } else { element.next_attempt().0 },
@@ -231,10 +231,10 @@ fn run_record(
 }
 
 /// What an allocation kept from others until then, each share until its node released it.
-fn kept(run: &Run, until: Time) -> Used {
+fn allocation_usage(run: &Run, until: Time) -> Used {
     let all = run.allocation.shares();
     let sum = |used: Used, (rank, share): (usize, &Share)| {
-        used.and(Used::by(share, until.since(run.since(rank))))
+        used.and(Used::of_share(share, until.since(run.since(rank))))
     };
     // The phases of an ended run are gone, so nothing is added.
     let held = all.iter().enumerate().zip(&run.shares);
@@ -255,7 +255,7 @@ mod tests {
         let cancelled = [JobKey::single(array), other].map(|key| house.cancel(key));
         let events: Vec<Event> =
             cancelled.into_iter().flat_map(|cancel| house.apply(cancel)).collect();
-        let runs = ended(&house.state, &events);
+        let runs = ended_runs(&house.state, &events);
         let first = &runs[0];
         let shares = |run: &&EndedRun| Arc::ptr_eq(&run.job, &first.job);
         assert_eq!((runs.len(), runs.iter().filter(shares).count()), (11, 10));

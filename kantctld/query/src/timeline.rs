@@ -77,11 +77,11 @@ pub fn user_phrase(uid: Uid) -> String {
 }
 
 /// Appends the reason, if there is one.
-fn because(f: &mut fmt::Formatter<'_>, why: Option<&String>) -> fmt::Result {
+fn write_reason(f: &mut fmt::Formatter<'_>, why: Option<&String>) -> fmt::Result {
     why.map_or(Ok(()), |why| write!(f, " ({why})"))
 }
 
-fn end(
+fn write_end(
     f: &mut fmt::Formatter<'_>,
     outcome: Outcome,
     by: Option<Uid>,
@@ -123,12 +123,12 @@ impl fmt::Display for Line<'_> {
             | TimelineEvent::Grew { .. }
             | TimelineEvent::DidNotGrow { .. } => growth::show(f, self.0),
             TimelineEvent::Ended { outcome, exit, by, requeue } => {
-                end(f, *outcome, *by, *requeue)?;
+                write_end(f, *outcome, *by, *requeue)?;
                 exit.map_or(Ok(()), |exit| write!(f, " (exit {exit})"))
             }
             TimelineEvent::EndChanged { outcome, by, requeue } => {
                 write!(f, "its end was changed: ")?;
-                end(f, *outcome, *by, *requeue)
+                write_end(f, *outcome, *by, *requeue)
             }
             TimelineEvent::Done { outcome, by: None } => write!(f, "done: {outcome}"),
             TimelineEvent::Done { outcome, by: Some(by) } => {
@@ -149,7 +149,7 @@ impl fmt::Display for Line<'_> {
             }
             TimelineEvent::Delayed { until, why } => {
                 write!(f, "not restarted before {until}")?;
-                because(f, why.as_ref())
+                write_reason(f, why.as_ref())
             }
             TimelineEvent::Unblocked { by } => {
                 write!(f, "all its dependencies are satisfied, the last by job {by}; it may start")

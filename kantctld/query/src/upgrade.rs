@@ -49,7 +49,8 @@ fn next_step(
     if let Some(away) = controllers.iter().find(is_away) {
         return UpgradeStep::WaitForController { controller: away.id };
     }
-    let newest = controllers.iter().filter_map(|one| one.release.as_deref()).max_by_key(version);
+    let newest =
+        controllers.iter().filter_map(|one| one.release.as_deref()).max_by_key(release_sort_key);
     let Some(release) = newest.map(str::to_owned) else { return UpgradeStep::Complete };
     let is_old = |one: &&ControllerRelease| one.release.as_ref() != Some(&release);
     // The leader last: each transfer of the lead is a short pause for all clients.
@@ -72,7 +73,7 @@ fn next_step(
 }
 
 /// The order of releases: by numbers, and a release after those that lead to it (`1.2.0-rc1`).
-fn version(release: &&str) -> (Vec<u64>, Reverse<bool>, String) {
+fn release_sort_key(release: &&str) -> (Vec<u64>, Reverse<bool>, String) {
     let (numbers, rest) = release.split_once('-').unwrap_or((release, ""));
     let numbers = numbers.split('.').map(|number| number.parse().unwrap_or(0)).collect();
     (numbers, Reverse(!rest.is_empty()), rest.to_owned())
@@ -150,6 +151,8 @@ mod tests {
     #[test]
     fn releases_are_ordered_by_their_numbers() {
         let releases = ["0.9.10", "0.10.0-rc1", "0.10.0", "1.0.0"];
-        assert!(releases.windows(2).all(|pair| version(&pair[0]) < version(&pair[1])));
+        assert!(
+            releases.windows(2).all(|pair| release_sort_key(&pair[0]) < release_sort_key(&pair[1]))
+        );
     }
 }

@@ -50,10 +50,10 @@ pub type Waits = BTreeMap<JobKey, Wait>;
 /// of waiting jobs.
 #[must_use]
 pub fn waits(snapshot: &Snapshot, round: &Round, now: Time) -> Waits {
-    let places = (1..).zip(engine::in_order(snapshot, now));
+    let places = (1..).zip(engine::waiting_jobs_in_order(snapshot, now));
     places
         .filter_map(|(position, key)| {
-            let reason = round.waits.of(snapshot, key)?;
+            let reason = round.waits.reason_of(snapshot, key)?;
             Some((key, Wait { reason, position }))
         })
         .collect()
@@ -73,7 +73,7 @@ pub struct Counts {
 
 #[must_use]
 pub fn counts(state: &State) -> Counts {
-    let standing = state.standing();
+    let standing = state.job_counts();
     let mut counts = Counts {
         jobs_pending: standing.pending,
         jobs_running: standing.active,
@@ -102,8 +102,9 @@ fn element_view(
     asked_for: impl Fn(&Ask) -> Ask,
 ) -> JobView {
     let requested = || requested::requested(state, record);
-    let message = remarks::message(viewer, element);
-    let view = JobView { message, ..view_apart((record, element, key), requested, asked_for) };
+    let message = remarks::end_or_fault_message(viewer, element);
+    let view =
+        JobView { message, ..view_without_wait((record, element, key), requested, asked_for) };
     if element.phase != Phase::Pending {
         return view;
     }
@@ -118,7 +119,7 @@ fn element_view(
 
 /// The view of an element that does not wait. It need not be in the state: it may be an earlier
 /// attempt's. `requested` returns the amounts for one without an allocation.
-pub(crate) fn view_apart(
+pub(crate) fn view_without_wait(
     (record, element, key): (&Record, &Element, JobKey),
     requested: impl FnOnce() -> Resources,
     asked_for: impl FnOnce(&Ask) -> Ask,
@@ -160,7 +161,7 @@ pub(crate) fn view_apart(
         exit: end.and_then(|end| end.exit),
         usage: run.filter(|_| element.phase == Phase::Done).map(|run| run.usage),
         dependency: None,
-        message: remarks::message(&Viewer::ALL, element),
+        message: remarks::end_or_fault_message(&Viewer::ALL, element),
         timeline: Vec::new(),
     }
 }
@@ -208,7 +209,7 @@ fn listed<'a>(
                 let key = record.key(*index);
                 let waiting = waits.get(&key).filter(|_| element.phase == Phase::Pending);
                 let one = Listed { key, record, element, waiting };
-                found.push((rank(element, waiting), one));
+                found.push((list_sort_key(element, waiting), one));
             }
         }
     }
@@ -217,7 +218,7 @@ fn listed<'a>(
 }
 
 /// The sort key of an element in lists: its group, then its position in the group.
-fn rank(element: &Element, wait: Option<&Wait>) -> (u8, u64) {
+fn list_sort_key(element: &Element, wait: Option<&Wait>) -> (u8, u64) {
     match element.phase {
         Phase::Pending => (1, wait.map_or(u64::MAX, |wait| u64::from(wait.position))),
         Phase::Done => (2, u64::MAX - element.done_at.map_or(0, |at| at.0)),

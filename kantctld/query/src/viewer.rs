@@ -34,14 +34,14 @@ impl Viewer {
     /// The limits, if jobs of others are hidden.
     #[must_use]
     pub fn jobs_limits(&self) -> Option<&Limits> {
-        self.limits(Private::Jobs)
+        self.limits_if_hidden(Private::Jobs)
     }
 
     /// The limits, if use by others is hidden: also where their jobs are, since a report can have
     /// a row for each job.
     #[must_use]
     pub fn usage_limits(&self) -> Option<&Limits> {
-        self.limits(Private::Usage).or_else(|| self.jobs_limits())
+        self.limits_if_hidden(Private::Usage).or_else(|| self.jobs_limits())
     }
 
     #[must_use]
@@ -51,7 +51,7 @@ impl Viewer {
 
     #[must_use]
     pub fn hides_nodes(&self) -> bool {
-        self.limits(Private::Nodes).is_some()
+        self.limits_if_hidden(Private::Nodes).is_some()
     }
 
     /// Whether the reader sees a node: where nodes are hidden, those of own jobs and of jobs that
@@ -62,10 +62,10 @@ impl Viewer {
             let jobs = state.ledger().holders(name).filter_map(|id| state.job(id.key.job));
             jobs.into_iter().any(|record| limits.has_job(record))
         };
-        self.limits(Private::Nodes).is_none_or(has_job)
+        self.limits_if_hidden(Private::Nodes).is_none_or(has_job)
     }
 
-    fn limits(&self, what: Private) -> Option<&Limits> {
+    fn limits_if_hidden(&self, what: Private) -> Option<&Limits> {
         self.0.as_ref().filter(|limits| limits.hidden.contains(&what))
     }
 
@@ -77,7 +77,7 @@ impl Viewer {
     /// Whether the reader sees a job of this user with this request.
     #[must_use]
     pub fn sees_job_of(&self, uid: Uid, ask: &Ask) -> bool {
-        let has = |limits: &Limits| limits.has(uid, ask.account.as_ref(), ask.queue.as_ref());
+        let has = |limits: &Limits| limits.covers(uid, ask.account.as_ref(), ask.queue.as_ref());
         self.jobs_limits().is_none_or(has)
     }
 
@@ -95,9 +95,9 @@ impl Viewer {
 
     /// A reason without the jobs that the reader does not see.
     #[must_use]
-    pub fn reason(&self, state: &State, reason: WaitReason) -> WaitReason {
+    pub fn visible_reason(&self, state: &State, reason: WaitReason) -> WaitReason {
         match self.hides_jobs() {
-            true => reason.without_jobs(|key| !self.sees_key(state, key)),
+            true => reason.without_hidden_jobs(|key| !self.sees_key(state, key)),
             false => reason,
         }
     }
@@ -113,12 +113,17 @@ pub fn without_details(words: &str) -> &str {
 impl Limits {
     fn has_job(&self, record: &Record) -> bool {
         let (owner, ask) = (&record.spec.owner, &record.spec.ask);
-        self.has(owner.uid, ask.account.as_ref(), ask.queue.as_ref())
+        self.covers(owner.uid, ask.account.as_ref(), ask.queue.as_ref())
     }
 
     /// Whether something of this user, account and queue is not hidden.
     #[must_use]
-    pub fn has(&self, uid: Uid, account: Option<&AccountName>, queue: Option<&QueueName>) -> bool {
+    pub fn covers(
+        &self,
+        uid: Uid,
+        account: Option<&AccountName>,
+        queue: Option<&QueueName>,
+    ) -> bool {
         self.uid == uid
             || account.is_some_and(|name| self.accounts.contains(name))
             || queue.is_some_and(|name| self.queues.contains(name))

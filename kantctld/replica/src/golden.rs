@@ -15,7 +15,7 @@ fn golden_path(set: &str, name: &str) -> PathBuf {
 }
 
 /// The current and the previous file; what is written now must equal the current one.
-fn kept(name: &str, written: &[u8]) -> [Vec<u8>; 2] {
+fn golden_files(name: &str, written: &[u8]) -> [Vec<u8>; 2] {
     let current = golden_path("current", name);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&current, written).unwrap();
@@ -36,7 +36,8 @@ fn a_snapshot_matches_the_golden_file_and_both_are_read() {
     members.known.insert(ControllerId(2), member("ctl2"));
     members.last = ControllerId(4);
     members.learners = vec![2];
-    for bytes in kept("snapshot", &snapshot_payload::join(&members, b"the state").unwrap()) {
+    for bytes in golden_files("snapshot", &snapshot_payload::join(&members, b"the state").unwrap())
+    {
         let (read, state) = snapshot_payload::split(&bytes).unwrap();
         assert_eq!((read, state), (members.clone(), b"the state".as_slice()));
     }
@@ -52,7 +53,7 @@ fn a_peer_message_matches_the_golden_file_and_both_are_read() {
     message.set_entries(vec![entry].into());
     let encoded = PeerMessage::encode(&message).unwrap();
     assert_eq!((encoded.to, encoded.has_snapshot), (ControllerId(2), false));
-    for bytes in kept("peer_message", &encoded.bytes) {
+    for bytes in golden_files("peer_message", &encoded.bytes) {
         assert_eq!(Message::parse_from_bytes(&bytes).unwrap(), message);
     }
 }

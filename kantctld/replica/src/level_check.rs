@@ -23,7 +23,7 @@ pub(crate) fn check_message<M: Machine>(machine: &M, message: &Message) -> Resul
     match snapshot_payload::split(&snapshot.data) {
         Ok((_, state)) if !state.is_empty() => {
             let checked = machine.check_snapshot(state);
-            checked.map_err(unknown(snapshot.get_metadata().index))
+            checked.map_err(unknown_level_error(snapshot.get_metadata().index))
         }
         // There is none, or it will be refused.
         _ => Ok(()),
@@ -55,11 +55,11 @@ fn check_entries<M: Machine>(machine: &M, entries: &[Entry]) -> Result<(), LogEr
         .iter()
         .filter(|entry| entry.get_entry_type() == EntryType::EntryNormal && !entry.data.is_empty());
     for entry in commands {
-        machine.check_entry(&entry.data).map_err(unknown(entry.index))?;
+        machine.check_entry(&entry.data).map_err(unknown_level_error(entry.index))?;
     }
     Ok(())
 }
 
-fn unknown(index: u64) -> impl FnOnce(UnknownLevel) -> LogError {
+fn unknown_level_error(index: u64) -> impl FnOnce(UnknownLevel) -> LogError {
     move |source| LogError::UnknownLevel { index, source }
 }

@@ -65,5 +65,5 @@ pub trait Machine {
     fn restore(&mut self, index: LogIndex, bytes: &[u8]) -> Result<(), String>;
 
     /// Notes whether this controller leads and has applied everything committed before its term.
-    fn lead(&mut self, leading: bool);
+    fn set_leading(&mut self, leading: bool);
 }

@@ -1,5 +1,5 @@
-//! The replica: its state and its inputs. After any input, [`Replica::settle`] makes the progress
-//! that follows from it.
+//! The replica: its state and its inputs. After any input, [`Replica::process_ready`] makes the
+//! progress that follows from it.
 
 mod change;
 mod comparison;
@@ -33,7 +33,7 @@ use ready::Stage;
 use snapshot_task::SnapshotStage;
 use wal::Disk;
 
-/// How far [`Replica::settle`] got.
+/// How far [`Replica::process_ready`] got.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settled {
     /// Nothing is left to do until the next input.
@@ -82,7 +82,7 @@ pub struct Replica<M: Machine, D: Disk, T> {
 
 impl<M: Machine, D: Disk, T> Replica<M, D, T> {
     /// Opens the log and restores `machine` from its newest snapshot. Later entries are applied by
-    /// [`Replica::settle`].
+    /// [`Replica::process_ready`].
     ///
     /// # Errors
     /// [`LogError`] if the log cannot be read, is missing, or belongs to another controller.
@@ -239,16 +239,16 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
 
     /// Reports that a message could not be sent.
     pub fn note_unreachable(&mut self, id: ControllerId) {
-        self.report(Report::Unreachable(id.0));
+        self.queue_report(Report::Unreachable(id.0));
     }
 
     /// Reports whether a message with a snapshot arrived.
     pub fn note_snapshot_carried(&mut self, to: ControllerId, arrived: bool) {
         let fate = if arrived { SnapshotStatus::Finish } else { SnapshotStatus::Failure };
-        self.report(Report::Snapshot(to.0, fate));
+        self.queue_report(Report::Snapshot(to.0, fate));
     }
 
-    fn report(&mut self, report: Report) {
+    fn queue_report(&mut self, report: Report) {
         self.reports.push(report);
         if !self.is_blocked() {
             self.take_reports();
@@ -271,8 +271,8 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
     ///
     /// # Errors
     /// [`LogError::Store`].
-    pub fn prepare(&mut self) -> Result<(), LogError> {
-        match self.node.mut_store().wal.prepare() {
+    pub fn prepare_log_space(&mut self) -> Result<(), LogError> {
+        match self.node.mut_store().wal.prepare_spare() {
             // Appending will fail if the disk is still full then.
             Ok(()) | Err(wal::Error::NoSpace { .. }) => Ok(()),
             Err(error) => Err(StoreError::from(error).into()),

@@ -36,7 +36,7 @@ impl StateSums {
     }
 
     pub fn note_own(&mut self, sum: StateSum) {
-        keep(&mut self.own, sum);
+        push_newest(&mut self.own, sum);
     }
 
     /// The state was replaced by a snapshot of the leader.
@@ -46,7 +46,7 @@ impl StateSums {
 
     /// Notes another member's checksum, which may be repeated.
     pub fn note(&mut self, from: u64, sum: StateSum) {
-        keep(self.others.entry(from).or_default(), sum);
+        push_newest(self.others.entry(from).or_default(), sum);
     }
 
     /// The index at which most voters have another state than this member, which must end then. A
@@ -96,7 +96,7 @@ impl StateSums {
 }
 
 /// Keeps the newest. A member that has started again may report an index again.
-fn keep(sums: &mut VecDeque<StateSum>, sum: StateSum) {
+fn push_newest(sums: &mut VecDeque<StateSum>, sum: StateSum) {
     sums.retain(|kept| kept.index < sum.index);
     if sums.len() == KEPT {
         sums.pop_front();

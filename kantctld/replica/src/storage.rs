@@ -81,7 +81,7 @@ impl<D: Disk> LogStore<D> {
         bytes: u64,
         written: wal::Result<Written>,
     ) -> Result<bool, StoreError> {
-        match self.wal.adopt(written) {
+        match self.wal.adopt_snapshot(written) {
             Err(wal::Error::Refused { .. }) if index <= self.snapshot_index => return Ok(false),
             adopted => adopted?,
         }

@@ -17,7 +17,7 @@ use common::time::{Span, Time};
 use query::view::Waits;
 use services::Services;
 use state::invariant::Judge;
-use state::snapshot::{Keeper, UsedSoFar, enactment};
+use state::snapshot::{SnapshotKeeper, UsedSoFar, enact_command};
 use state::{Command, Event, Settings, Stamped, State, effect};
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ pub enum SimError {
 #[derive(Debug)]
 pub struct Cluster {
     state: State,
-    keeper: Keeper,
+    keeper: SnapshotKeeper,
     now: Time,
     judge: Judge,
     machines: BTreeMap<NodeName, Machine>,
@@ -74,7 +74,7 @@ impl Cluster {
         let mut cluster = Self {
             judge: Judge::new(&state),
             state,
-            keeper: Keeper::default(),
+            keeper: SnapshotKeeper::default(),
             now: Time(0),
             machines: BTreeMap::new(),
             behaviours: BTreeMap::new(),
@@ -137,7 +137,7 @@ impl Cluster {
     /// Applies reports and runs rounds until nothing more happens at this instant.
     fn react(&mut self) -> Result<(), SimError> {
         for _ in 0..INSTANT_STEPS_MAX {
-            if self.report()? || self.converge()? {
+            if self.apply_reports()? || self.converge()? {
                 continue;
             }
             if !std::mem::take(&mut self.round_due) {
@@ -151,7 +151,7 @@ impl Cluster {
     fn round(&mut self) -> Result<(), SimError> {
         self.last_round = self.now;
         self.keeper.set_usage(UsedSoFar::by(&self.state, self.now));
-        self.keeper.snapshot_mut().settle(self.now);
+        self.keeper.snapshot_mut().prepare_for_round(self.now);
         let seen = self.keeper.snapshot();
         let round = engine::schedule(seen, self.now);
         let mut judged = seen.clone();
@@ -160,22 +160,22 @@ impl Cluster {
         }
         let wrong = engine::check::check(&judged, self.now, &round);
         self.waits = query::view::waits(seen, &round, self.now);
-        self.judged(wrong.iter().map(ToString::to_string).collect())?;
+        self.check_judge(wrong.iter().map(ToString::to_string).collect())?;
         self.keeper.snapshot_mut().set_planned_starts(round.planned_starts);
         self.keeper.snapshot_mut().set_resume_cursor(round.resume_cursor);
-        let Some(command) = enactment(&round.decisions) else { return Ok(()) };
+        let Some(command) = enact_command(&round.decisions) else { return Ok(()) };
         let events = self.apply(command)?;
         let refused = |event: &&Event| matches!(event, Event::RoundEntryRefused { .. });
         // Nothing can come between a round and its decisions here, so no decision may be refused.
-        self.judged(events.iter().filter(refused).map(query::event::line).collect())
+        self.check_judge(events.iter().filter(refused).map(query::event::line).collect())
     }
 
     fn apply(&mut self, command: Command) -> Result<Vec<Event>, SimError> {
         let events = state::apply(&mut self.state, &Stamped { at: self.now, command });
-        let wrong = self.judge.look(&self.state, &events);
-        self.judged(wrong)?;
+        let wrong = self.judge.check_step(&self.state, &events);
+        self.check_judge(wrong)?;
         self.keeper.update(&self.state, &events);
-        self.keeper.snapshot_mut().settle(self.now);
+        self.keeper.snapshot_mut().prepare_for_round(self.now);
         self.round_due |= effect::wakes_scheduler(&events);
         self.ends_moved |= events.iter().any(|event| match event {
             Event::JobUpdated { nodes, .. } => !nodes.is_empty(),
@@ -188,7 +188,7 @@ impl Cluster {
         Ok(events)
     }
 
-    fn judged(&self, wrong: Vec<String>) -> Result<(), SimError> {
+    fn check_judge(&self, wrong: Vec<String>) -> Result<(), SimError> {
         if wrong.is_empty() { Ok(()) } else { Err(SimError::Judged { at: self.now, wrong }) }
     }
 }

@@ -67,7 +67,7 @@ pub fn fill(filling: &Filling<'_>) -> Result<Filled, ReplayError> {
     if u32::try_from(arrivals).is_err() {
         return Err(ReplayError::TooManyJobs { jobs: arrivals, most: u32::MAX });
     }
-    let cluster = Cluster::in_order(filling.nodes, filling.jobs, filling.order);
+    let cluster = Cluster::with_node_order(filling.nodes, filling.jobs, filling.order);
     let requests = requests(filling.jobs, &cluster);
     let mut snapshot = Snapshot::default();
     snapshot.set_policy(Arc::new(renamed(filling.policy, &cluster, filling.nodes)));
@@ -85,10 +85,10 @@ pub fn fill(filling: &Filling<'_>) -> Result<Filled, ReplayError> {
     for (number, which) in (1..).map(JobId).zip(filling.arrivals) {
         let Some(job) = filling.jobs.get(*which as usize) else { continue };
         let key = JobKey::single(number);
-        let milli = asked(job);
+        let milli = asked_gpu_milli(job);
         filled.arrived_gpu_milli += milli;
-        snapshot.set_waiting(waiting(key, &queue, &requests[*which as usize]));
-        if let Some(running) = started(&mut snapshot, key, &queue) {
+        snapshot.set_waiting(waiting_job(key, &queue, &requests[*which as usize]));
+        if let Some(running) = start_waiting_job(&mut snapshot, key, &queue) {
             snapshot.set_running(running);
             filled.placed += 1;
             filled.allocated_gpu_milli += milli;
@@ -121,10 +121,10 @@ fn typical_of(requests: &[Arc<Request>]) -> Vec<Typical> {
 
 fn default_queue(policy: &Policy) -> QueueName {
     let default = policy.queues.iter().find(|queue| queue.default).or(policy.queues.first());
-    default.map_or_else(ask::nowhere, |queue| queue.name.clone())
+    default.map_or_else(ask::unknown_queue, |queue| queue.name.clone())
 }
 
-fn waiting(key: JobKey, queue: &QueueName, request: &Arc<Request>) -> WaitingJob {
+fn waiting_job(key: JobKey, queue: &QueueName, request: &Arc<Request>) -> WaitingJob {
     WaitingJob {
         key,
         attempt: Attempt(1),
@@ -152,8 +152,12 @@ fn waiting(key: JobKey, queue: &QueueName, request: &Arc<Request>) -> WaitingJob
 }
 
 /// Starts the only waiting job. `None`: it found no place.
-fn started(snapshot: &mut Snapshot, key: JobKey, queue: &QueueName) -> Option<RunningJob> {
-    snapshot.settle(Time(0));
+fn start_waiting_job(
+    snapshot: &mut Snapshot,
+    key: JobKey,
+    queue: &QueueName,
+) -> Option<RunningJob> {
+    snapshot.prepare_for_round(Time(0));
     let round = engine::schedule(snapshot, Time(0));
     let allocation = round.decisions.into_iter().find_map(|decision| match decision {
         Decision::Start { key: started, allocation, .. } if started == key => Some(allocation),
@@ -185,7 +189,7 @@ fn started(snapshot: &mut Snapshot, key: JobKey, queue: &QueueName) -> Option<Ru
 
 /// The thousandths of GPUs that one arrival asks for.
 #[must_use]
-pub fn asked(job: &Job) -> u64 {
+pub fn asked_gpu_milli(job: &Job) -> u64 {
     job.gpu_milli_total().0.into()
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct Hardware {
 
 impl Hardware {
     pub fn inventory(&self) -> Inventory {
-        let (cpus, threads) = (CpuSet::first(self.cpus.0), self.threads_per_core);
+        let (cpus, threads) = (CpuSet::first_n(self.cpus.0), self.threads_per_core);
         let core = |first: u32| (first..(first + threads).min(self.cpus.0)).collect();
         let path = |a, b| if a == b { GpuPath::Own } else { GpuPath::NvLink(18) };
         let row = |a| (0..self.gpus).map(|b| path(a, b)).collect();

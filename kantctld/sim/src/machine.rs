@@ -111,7 +111,7 @@ impl Machine {
 
     /// Takes the full desired state. A step that is not in it is killed or, once it has ended,
     /// forgotten.
-    pub fn desire(
+    pub fn apply_desired(
         &mut self,
         now: Time,
         desired: &[DesiredStep],
@@ -198,7 +198,7 @@ impl Step {
                 self.stage = Stage::Stopping(Some(*since), now + drain + STOP);
             }
             (Stage::Preparing(_) | Stage::Ready, Want::Stop) => {
-                self.stage = Stage::Ended(self.end(EndCause::Stopped, 0, None, now));
+                self.stage = Stage::Ended(self.end_report(EndCause::Stopped, 0, None, now));
             }
             _ => {}
         }
@@ -239,27 +239,33 @@ impl Step {
         match self.stage {
             Stage::Preparing(at) if at <= now && fails => {
                 let message = format!("{node}: the directory of the job is not there");
-                let failed = self.end(EndCause::LaunchFailed, 0, None, at);
+                let failed = self.end_report(EndCause::LaunchFailed, 0, None, at);
                 self.stage = Stage::Ended(StepEnd { message: Some(message), ..failed });
             }
             Stage::Preparing(at) if at <= now && is_sick => {
                 let message = format!("{node}: the spool is full");
-                let failed = self.end(EndCause::NodeFault, 0, None, at);
+                let failed = self.end_report(EndCause::NodeFault, 0, None, at);
                 self.stage = Stage::Ended(StepEnd { message: Some(message), ..failed });
             }
             Stage::Preparing(at) if at <= now => self.stage = Stage::Ready,
             Stage::Running(since, Some((at, cause))) if at <= now => {
                 let code = if cause == EndCause::Exited { self.behaviour.exit_code } else { 0 };
-                self.stage = Stage::Ended(self.end(cause, code, Some(since), at));
+                self.stage = Stage::Ended(self.end_report(cause, code, Some(since), at));
             }
             Stage::Stopping(since, at) if at <= now => {
-                self.stage = Stage::Ended(self.end(EndCause::Stopped, 0, since, at));
+                self.stage = Stage::Ended(self.end_report(EndCause::Stopped, 0, since, at));
             }
             _ => {}
         }
     }
 
-    fn end(&self, cause: EndCause, code: u8, started_at: Option<Time>, ended_at: Time) -> StepEnd {
+    fn end_report(
+        &self,
+        cause: EndCause,
+        code: u8,
+        started_at: Option<Time>,
+        ended_at: Time,
+    ) -> StepEnd {
         let signal = match cause {
             EndCause::OutOfMemory => Some(9),
             EndCause::TimedOut | EndCause::Stopped | EndCause::NotLive => started_at.map(|_| 15),

@@ -151,11 +151,11 @@ impl Stage {
                 if self.cluster.is_none() =>
             {
                 self.config.read(&verb, &mut words)?;
-                words.end()?;
+                words.check_empty()?;
                 Ok(Vec::new())
             }
             "queue" | "nodes" | "services" | "share" | "show" | "explain" | "solve" => {
-                self.look(&verb, &mut words)
+                self.run_view(&verb, &mut words)
             }
             _ => {
                 let refused = self.act(&verb, &mut words)?;
@@ -176,15 +176,15 @@ impl Stage {
         self.cluster.as_mut().ok_or_else(|| Failed::Words("no cluster".to_owned()))
     }
 
-    fn look(&mut self, verb: &str, words: &mut Words) -> Result<Vec<String>, Failed> {
-        if let Some(list) = print::list(verb) {
-            words.end()?;
+    fn run_view(&mut self, verb: &str, words: &mut Words) -> Result<Vec<String>, Failed> {
+        if let Some(list) = print::list_printer(verb) {
+            words.check_empty()?;
             return Ok(list(self.cluster()?));
         }
         let key = self.key(words)?;
-        let key = self.cluster()?.state().meant(key);
+        let key = self.cluster()?.state().resolve_key(key);
         let trials = words.value::<u64>("trials")?.unwrap_or(print::TRIALS);
-        words.end()?;
+        words.check_empty()?;
         let cluster = self.cluster()?;
         Ok(match verb {
             "show" => print::show(cluster, key),
@@ -200,14 +200,14 @@ impl Stage {
             "submit" => return self.submit(words),
             verb if ask::CHANGES.contains(&verb) => self.change(verb, words)?,
             verb if service::VERBS.contains(&verb) => return self.service(verb, words),
-            "drain" | "resume" => self.mark(verb, words)?,
+            "drain" | "resume" => self.mark_node(verb, words)?,
             "reserve" | "unreserve" => {
                 let command = booking::command(verb, words)?;
                 self.cluster()?.command(command)?;
             }
             "cut" | "return" | "reboot" => {
                 let name = words.node()?;
-                words.end()?;
+                words.check_empty()?;
                 let cluster = self.cluster()?;
                 match verb {
                     "cut" => cluster.cut_off(&name)?,
@@ -222,8 +222,8 @@ impl Stage {
     }
 
     fn pass_time(&mut self, verb: &str, words: &mut Words) -> Result<(), Failed> {
-        let span = if verb == "finish" { END } else { words.plain("a time")? };
-        words.end()?;
+        let span = if verb == "finish" { END } else { words.take_plain("a time")? };
+        words.check_empty()?;
         let cluster = self.cluster()?;
         match verb {
             "at" if Time(span.0) < cluster.now() => {
@@ -231,15 +231,15 @@ impl Stage {
             }
             "at" => Ok(cluster.advance_to(Time(span.0))?),
             "wait" => Ok(cluster.advance_to(cluster.now() + span)?),
-            _ => Ok(cluster.finish(cluster.now() + span)?),
+            _ => Ok(cluster.advance_until_idle(cluster.now() + span)?),
         }
     }
 
     fn add_nodes(&mut self, words: &mut Words) -> Result<(), Failed> {
-        let names: String = words.plain("a node name")?;
+        let names: String = words.take_plain("a node name")?;
         let names = hostlist::expand(&names).map_err(|error| error.to_string())?;
         let machine = config::machine(words)?;
-        words.end()?;
+        words.check_empty()?;
         for name in names {
             self.cluster()?.add_machine(machine(name))?;
         }
@@ -253,18 +253,18 @@ impl Stage {
             Some(user) => Actor::user(config::owner(&user).uid),
         };
         let command = ask::change(verb, words, actor, target)?;
-        words.end()?;
+        words.check_empty()?;
         self.cluster()?.command(command)?;
         Ok(())
     }
 
-    fn mark(&mut self, verb: &str, words: &mut Words) -> Result<(), Failed> {
+    fn mark_node(&mut self, verb: &str, words: &mut Words) -> Result<(), Failed> {
         let name: NodeName = words.node()?;
         let actor = Actor::operator(Uid(0));
         let command = if verb == "drain" {
             Command::DrainNode { actor, name, reason: words.rest() }
         } else {
-            words.end()?;
+            words.check_empty()?;
             Command::ResumeNode { actor, name }
         };
         self.cluster()?.command(command)?;
@@ -273,7 +273,7 @@ impl Stage {
 
     /// A job by its label: `a`, `a_3` for a task of an array, or `a+1` for a component.
     fn key(&self, words: &mut Words) -> Result<JobKey, Failed> {
-        let text: String = words.plain("a label")?;
+        let text: String = words.take_plain("a label")?;
         let (label, index) = match text.find(['_', '+']) {
             Some(place) => (&text[..place], Some(&text[place..])),
             None => (text.as_str(), None),

@@ -28,7 +28,13 @@ fn queue() -> Queue {
     let backfill = Backfill::default();
     let name = QueueName::new("train").unwrap();
     let memory_per_cpu = Bytes::from_mib(1024);
-    Queue { default: true, share_gpus: true, memory_per_cpu, backfill, ..Queue::plain(name) }
+    Queue {
+        default: true,
+        share_gpus: true,
+        memory_per_cpu,
+        backfill,
+        ..Queue::with_defaults(name)
+    }
 }
 
 fn settings() -> Settings {
@@ -52,7 +58,7 @@ fn settings() -> Settings {
 
 /// 16 CPUs, 64 GiB and a bit, four GPUs.
 fn machine(name: &str) -> Machine {
-    let (cpus, memory) = (CpuSet::first(16), Bytes((64 << 30) + 4096));
+    let (cpus, memory) = (CpuSet::first_n(16), Bytes((64 << 30) + 4096));
     let gpu = |index: u16| Gpu {
         index: GpuIndex(index),
         uuid: format!("{name}-{index}"),
@@ -131,7 +137,7 @@ impl TestCluster {
     }
 
     fn export(&self, since: Time) -> Export {
-        accounting::jobs(self.cluster.state(), |_| true, since, self.cluster.now())
+        accounting::export_jobs(self.cluster.state(), |_| true, since, self.cluster.now())
     }
 }
 

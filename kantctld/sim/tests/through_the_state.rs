@@ -80,7 +80,7 @@ fn by_fair_share() -> Policy {
     let weights =
         Factors { age: 0, size: 0, queue: 0, qos: 0, fair_share: 1000, ..Factors::default() };
     Policy {
-        queues: vec![Queue { default: true, order, ..Queue::plain(queue) }],
+        queues: vec![Queue { default: true, order, ..Queue::with_defaults(queue) }],
         accounts: vec![account("red", Access::default()), account("blue", Access::default())],
         fair_sharing: false,
         factors: weights,

@@ -12,12 +12,12 @@ fn config(dir: &Path, mode: u32, secret: &[u8]) -> ControllerConfig {
 }
 
 fn refused(config: &ControllerConfig) -> String {
-    with_causes(&AcceptedJwts::configured(config).unwrap_err())
+    with_causes(&AcceptedJwts::from_config(config).unwrap_err())
 }
 
 #[test]
 fn without_keys_no_token_of_the_site_is_accepted() {
-    assert!(AcceptedJwts::configured(&ControllerConfig::default()).unwrap().is_none());
+    assert!(AcceptedJwts::from_config(&ControllerConfig::default()).unwrap().is_none());
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn an_unusable_configuration_is_refused_with_the_key_and_the_remedy() {
 #[test]
 fn by_default_all_scopes_but_that_of_operators_are_given() {
     let dir = tempfile::tempdir().unwrap();
-    let tokens = AcceptedJwts::configured(&config(dir.path(), 0o600, &[7; 32])).unwrap().unwrap();
+    let tokens = AcceptedJwts::from_config(&config(dir.path(), 0o600, &[7; 32])).unwrap().unwrap();
     assert!(!tokens.scopes().contains(&Scope::Admin));
     assert_eq!(tokens.scopes().len(), Scope::ALL.len() - 1);
 }
@@ -48,12 +48,12 @@ fn by_default_all_scopes_but_that_of_operators_are_given() {
 fn replaced_keys_are_used_and_unusable_ones_are_not() {
     let dir = tempfile::tempdir().unwrap();
     let config = config(dir.path(), 0o600, &[7; 32]);
-    let tokens = AcceptedJwts::configured(&config).unwrap().unwrap();
+    let tokens = AcceptedJwts::from_config(&config).unwrap().unwrap();
     let claims = serde_json::json!({ "sun": "ana", "exp": 1_800_000_100 });
     let accepts = |byte: u8| {
         tokens.read_again();
-        let token = jwt::signed(&[byte; 32], &claims).unwrap();
-        tokens.user_name(&token, Time(1_800_000_050_000)).is_ok()
+        let token = jwt::sign_hs256(&[byte; 32], &claims).unwrap();
+        tokens.check_token(&token, Time(1_800_000_050_000)).is_ok()
     };
     let path = Path::new(&config.jwt_secret_file);
     let replace = |secret: &[u8], mode| {
@@ -79,7 +79,7 @@ fn root_and_system_users_are_refused() {
     let config = config(dir.path(), 0o600, &[7; 32]);
     let refused = |uid_min, name| {
         let config = ControllerConfig { uid_min, ..config.clone() };
-        AcceptedJwts::configured(&config).unwrap().unwrap().look_up(name).is_err()
+        AcceptedJwts::from_config(&config).unwrap().unwrap().look_up(name).is_err()
     };
     assert!(refused(0, "root") && refused(1000, "daemon") && refused(0, "no-user-of-this-name"));
     assert!(!refused(0, "daemon"));

@@ -61,7 +61,7 @@ impl GroupCache {
                 // Until the database answers, even if no request waits for it any more.
                 let _turn = turn;
                 let answer = this.look_up(uid);
-                this.keep(uid, Instant::now(), answer.clone());
+                this.insert(uid, Instant::now(), answer.clone());
                 answer
             };
             // An error means that the controller stops.
@@ -69,7 +69,7 @@ impl GroupCache {
         };
         timeout(self.patience, looking).await.unwrap_or_else(|_| {
             tracing::warn!("no answer about the groups of user {uid} in time, so none count");
-            self.keep(uid, Instant::now(), None);
+            self.insert(uid, Instant::now(), None);
             None
         })
     }
@@ -100,7 +100,7 @@ impl GroupCache {
         Some(known.is_answer.then(|| known.groups.clone()))
     }
 
-    fn keep(&self, uid: Uid, now: Instant, answer: Option<UserGroups>) {
+    fn insert(&self, uid: Uid, now: Instant, answer: Option<UserGroups>) {
         let mut all = self.known.lock();
         if all.len() >= USERS_MAX && !all.contains_key(&uid) {
             let last = all.iter().min_by_key(|(_, known)| (known.is_answer, known.until));
@@ -143,12 +143,12 @@ mod tests {
         let (cache, start) = (cache(false), Instant::now());
         let after = |seconds| start + Duration::from_secs(seconds);
         assert_eq!(cache.recent(USER, start), None);
-        cache.keep(USER, start, Some(groups(1)));
+        cache.insert(USER, start, Some(groups(1)));
         assert_eq!(cache.recent(USER, after(59)), Some(Some(groups(1))));
         assert_eq!(cache.recent(USER, after(60)), None, "looked up again");
-        cache.keep(USER, after(60), Some(groups(2)));
+        cache.insert(USER, after(60), Some(groups(2)));
         assert_eq!(cache.recent(USER, after(61)), Some(Some(groups(2))), "the group changed");
-        cache.keep(USER, after(120), None);
+        cache.insert(USER, after(120), None);
         assert_eq!(cache.recent(USER, after(124)), Some(None), "old groups do not count");
         assert_eq!(cache.recent(USER, after(125)), None);
         assert_eq!(cache.last(USER), groups(2), "for limits they do");
@@ -157,9 +157,9 @@ mod tests {
     #[test]
     fn many_users_push_out_one_another_and_first_those_without_an_answer() {
         let (cache, start) = (cache(false), Instant::now());
-        cache.keep(USER, start, Some(groups(1)));
+        cache.insert(USER, start, Some(groups(1)));
         for uid in 0..20_000 {
-            cache.keep(Uid(1_000_000 + uid), start + KEPT / 2, None);
+            cache.insert(Uid(1_000_000 + uid), start + KEPT / 2, None);
         }
         assert_eq!(cache.recent(USER, start + KEPT / 2), Some(Some(groups(1))));
         assert_eq!(cache.known.lock().len(), USERS_MAX);

@@ -21,10 +21,10 @@ impl Access {
     ) -> Result<(), Refusal> {
         match self.vouched_for {
             VouchedFor::Operators => Ok(()),
-            _ if self.operators.names(Uid(uid)) => Err(not_for_operators(node, uid)),
+            _ if self.operators.has_user(Uid(uid)) => Err(operator_refusal(node, uid)),
             VouchedFor::Users => Ok(()),
             VouchedFor::JobOwners if self.is_submit_host(node) || has_job() => Ok(()),
-            VouchedFor::JobOwners => Err(no_job(node, uid)),
+            VouchedFor::JobOwners => Err(no_job_refusal(node, uid)),
         }
     }
 
@@ -50,39 +50,39 @@ impl Access {
         }
         match groups {
             Some(groups) if self.operators.has(Uid(uid), &groups.0) => {
-                Err(not_for_operators(node, uid))
+                Err(operator_refusal(node, uid))
             }
             Some(_) => Ok(()),
-            None => Err(groups_unknown(uid)),
+            None => Err(groups_unknown_refusal(uid)),
         }
     }
 }
 
-fn not_for_operators(node: &str, uid: u32) -> Refusal {
+fn operator_refusal(node: &str, uid: u32) -> Refusal {
     let kind = if uid == 0 { "root" } else { "operators" };
     let message =
         format!("node {node} may not act for {kind} (uid {uid}): ask on a controller's host");
     let hint = "there kantctl uses kantctld's own socket (`socket` in kantctld.toml); to let nodes \
                 act for operators, set `nodes_may_vouch_for = \"operators\"` in kantctld.toml of \
                 each controller, which lets root on any node operate the cluster";
-    Refusal::new(StatusCode::FORBIDDEN, "voucher_refused", message).hint(hint)
+    Refusal::new(StatusCode::FORBIDDEN, "voucher_refused", message).with_hint(hint)
 }
 
-fn no_job(node: &str, uid: u32) -> Refusal {
+fn no_job_refusal(node: &str, uid: u32) -> Refusal {
     let message = format!("node {node} may not act for uid {uid}, which has no job on it");
     let hint = "use kantctl on a login host; an operator makes this node one by adding it to \
                 `submit_hosts` in kantctld.toml of each controller";
-    Refusal::new(StatusCode::FORBIDDEN, "voucher_refused", message).hint(hint)
+    Refusal::new(StatusCode::FORBIDDEN, "voucher_refused", message).with_hint(hint)
 }
 
-fn groups_unknown(uid: u32) -> Refusal {
+fn groups_unknown_refusal(uid: u32) -> Refusal {
     let message = format!(
         "the user database of the controller's host did not say which groups uid {uid} has: this \
          may be an operator, and no node may act for operators"
     );
     let hint =
         "try again; if it persists, an operator must check the user on the controller's host";
-    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "no_user_database", message).hint(hint)
+    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "no_user_database", message).with_hint(hint)
 }
 
 #[cfg(test)]
@@ -93,7 +93,7 @@ mod tests {
     use std::sync::Arc;
 
     fn access(config: ControllerConfig) -> Access {
-        Access::configured(&config).unwrap()
+        Access::from_config(&config).unwrap()
     }
 
     #[test]

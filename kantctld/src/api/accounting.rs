@@ -30,7 +30,7 @@ pub async fn jobs(
 ) -> Result<Response, ApiFailure> {
     let (viewer, now) = (core.viewer(&user), core.now());
     slow_query::respond(&core, user.uid, move |state| {
-        let export = accounting::jobs(state, |record| viewer.sees(record), query.since, now);
+        let export = accounting::export_jobs(state, |record| viewer.sees(record), query.since, now);
         let headers = HeaderMap::from_iter([
             (CONTENT_TYPE, CSV),
             (JOBS, HeaderValue::from(export.jobs.len())),

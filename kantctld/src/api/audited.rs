@@ -27,7 +27,7 @@ const AUDITED_GETS: &[&str] = &["/v1/backup", NODE_PATH, PEER_PATH];
 
 /// What a handler adds to the audit line of its request.
 #[derive(Clone, Default)]
-pub(super) struct Remark(Arc<Mutex<RemarkContent>>);
+pub(super) struct AuditRemark(Arc<Mutex<RemarkContent>>);
 
 #[derive(Default)]
 struct RemarkContent {
@@ -39,24 +39,24 @@ struct RemarkContent {
     role: Option<Role>,
 }
 
-impl Remark {
+impl AuditRemark {
     /// Sets the verb where the route does not tell what the request does.
-    pub(super) fn verb(&self, verb: &'static str) {
+    pub(super) fn set_verb(&self, verb: &'static str) {
         self.with_content(|content| content.verb = Some(verb));
     }
 
     /// Sets the target where the path does not name it.
-    pub(super) fn target(&self, target: impl ToString) {
+    pub(super) fn set_target(&self, target: impl ToString) {
         self.with_content(|content| content.target = Some(target.to_string()));
     }
 
     /// Adds details.
-    pub(super) fn detail(&self, detail: impl ToString) {
+    pub(super) fn set_detail(&self, detail: impl ToString) {
         self.with_content(|content| content.detail = detail.to_string());
     }
 
     /// Adds the role by which the request is allowed.
-    pub(super) fn role(&self, role: Role) {
+    pub(super) fn set_role(&self, role: Role) {
         self.with_content(|content| content.role = Some(role));
     }
 
@@ -91,11 +91,15 @@ pub struct Auditor {
 }
 
 /// Writes an audit line for a request that changes something.
-pub async fn audited(State(auditor): State<Auditor>, mut request: Request, next: Next) -> Response {
+pub async fn audit_change(
+    State(auditor): State<Auditor>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let Some(path) = audited_path(&request) else {
-        return audited_if_needed(auditor, request, next).await;
+        return audit_read_if_needed(auditor, request, next).await;
     };
-    let remark = Remark::default();
+    let remark = AuditRemark::default();
     remark.with_content(|content| content.is_repeated = REPEATED.contains(&path.as_str()));
     request.extensions_mut().insert(remark.clone());
     let line = begin(auditor.clock.now(), &path, &request);
@@ -108,7 +112,7 @@ pub async fn audited(State(auditor): State<Auditor>, mut request: Request, next:
 
 /// Runs a request that changes nothing, and writes a line if its caller may not make it, or read
 /// by a role what is another user's.
-async fn audited_if_needed(auditor: Auditor, request: Request, next: Next) -> Response {
+async fn audit_read_if_needed(auditor: Auditor, request: Request, next: Next) -> Response {
     let Some(path) = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned())
     else {
         return next.run(request).await;
@@ -118,7 +122,7 @@ async fn audited_if_needed(auditor: Auditor, request: Request, next: Next) -> Re
     let is_refused = matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
     let role = response.extensions().get::<ReadAs>().map(|ReadAs(role)| *role);
     if is_refused || role.is_some() {
-        let (audit, remark) = (auditor.audit, Remark::default());
+        let (audit, remark) = (auditor.audit, AuditRemark::default());
         remark.with_content(|content| content.role = role);
         Pending { audit, remark, line: Some(line) }.end(&response);
     }
@@ -194,7 +198,7 @@ fn target(path: &str, uri: &Uri) -> String {
 
 struct Pending {
     audit: Audit,
-    remark: Remark,
+    remark: AuditRemark,
     line: Option<AuditLine>,
 }
 

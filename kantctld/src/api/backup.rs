@@ -15,8 +15,11 @@ use std::sync::Arc;
 const BYTES: HeaderValue = HeaderValue::from_static("application/octet-stream");
 
 /// The state, including everything acknowledged before the request.
-pub async fn show(State(core): State<Arc<Core>>, user: net::User) -> Result<Response, ApiFailure> {
-    core.log.read().await.map_err(crate::core::CommandError::from)?;
+pub async fn send_backup(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+) -> Result<Response, ApiFailure> {
+    core.log.wait_for_read().await.map_err(crate::core::CommandError::from)?;
     let (head, state) = copy_state(&core);
     tracing::info!("user {} makes a backup", user.uid);
     let written = tokio::task::spawn_blocking(move || backup::to_bytes(&head, &state)).await;

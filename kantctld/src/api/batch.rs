@@ -4,11 +4,11 @@
 
 mod feasibility;
 
-use super::audited::Remark;
+use super::audited::AuditRemark;
 use super::error::ApiFailure;
 use super::origin::Origin;
 use super::right_check::check_dependencies;
-use super::submit::{accepted, join_environment, no_outcome, owner};
+use super::submit::{join_environment, no_outcome, owner, submit_answer};
 use crate::core::{CommandError, Core};
 use crate::disk_guard::DiskGuard;
 use axum::extract::State;
@@ -20,7 +20,7 @@ use common::reason::Refusal;
 use common::wire::api::{
     BATCH_BYTES_MAX, BATCH_JOBS_MAX, BatchAnswer, BatchJob, BatchOutcome, BatchRequest,
 };
-use feasibility::{LastChecked, never_fit};
+use feasibility::{LastChecked, refusals_of_never_fitting};
 use state::{Command, Event, ManyJobs, OneOfMany};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub async fn submit(
     Extension(disk_guard): Extension<Arc<DiskGuard>>,
     user: net::User,
     origin: Origin,
-    Extension(remark): Extension<Remark>,
+    Extension(remark): Extension<AuditRemark>,
     body: Result<Json<BatchRequest>, JsonRejection>,
 ) -> Result<Json<BatchAnswer>, ApiFailure> {
     let Json(request) = body?;
@@ -65,15 +65,15 @@ pub async fn submit(
         let one = |(number, job): Indexed<BatchJob>| OneOfMany {
             request_key: request_key_at(&request.request_key, place + number),
             ask: job.ask,
-            script: scripts.place(job.script),
-            environment: environments.place(job.environment),
+            script: scripts.new_place(job.script),
+            environment: environments.new_place(job.environment),
         };
         let notes = now.iter().map(|(_, job)| core.mail.warning(&job.ask)).collect();
         let command = Command::SubmitJobs(ManyJobs {
             owner: owner.clone(),
             groups: groups.clone(),
             operator,
-            via: origin.node(),
+            via: origin.vouching_node(),
             jobs: now.into_iter().map(one).collect(),
             scripts: scripts.texts,
             environments: environments.texts,
@@ -86,16 +86,16 @@ pub async fn submit(
 }
 
 /// Notes in the audit line which jobs were accepted; their ids are usually consecutive.
-fn note_accepted(remark: &Remark, outcomes: &[BatchOutcome]) {
+fn note_accepted(remark: &AuditRemark, outcomes: &[BatchOutcome]) {
     let accepted = outcomes.iter().filter_map(|outcome| match outcome {
         BatchOutcome::Accepted(answer) => Some(answer.job),
         BatchOutcome::Refused { .. } => None,
     });
     let (first, last) = (accepted.clone().min(), accepted.clone().max());
     if let (Some(first), Some(last)) = (first, last) {
-        remark.target(format!("{first}-{last}"));
+        remark.set_target(format!("{first}-{last}"));
     }
-    remark.detail(format!("{} of {} accepted", accepted.count(), outcomes.len()));
+    remark.set_detail(format!("{} of {} accepted", accepted.count(), outcomes.len()));
 }
 
 /// The scripts and environments that the jobs of a request share.
@@ -132,7 +132,7 @@ impl UsedTexts {
         Self { texts, places: named.into_iter().zip(0..).collect() }
     }
 
-    fn place(&self, place: u32) -> u32 {
+    fn new_place(&self, place: u32) -> u32 {
         self.places.get(&place).copied().unwrap_or(u32::MAX)
     }
 }
@@ -141,7 +141,9 @@ impl UsedTexts {
 /// because later changes must not make an accepted job look refused.
 fn already_submitted(core: &Core, uid: Uid, whole: &RequestKey, count: usize) -> Vec<bool> {
     let state = core.state.read();
-    (0..count).map(|place| state.request(uid, &request_key_at(whole, place)).is_some()).collect()
+    (0..count)
+        .map(|place| state.answered_request(uid, &request_key_at(whole, place)).is_some())
+        .collect()
 }
 
 /// How many of the first jobs are proposed together.
@@ -210,8 +212,9 @@ async fn check_jobs(
     let judged = tokio::task::spawn_blocking(move || {
         let mut last = LastChecked::default();
         let pieces = checked.chunks(CHECKED_AT_ONCE).zip(known.chunks(CHECKED_AT_ONCE));
-        let refused: Vec<Option<Refusal>> =
-            pieces.flat_map(|(jobs, known)| never_fit(&core, jobs, known, &mut last)).collect();
+        let refused: Vec<Option<Refusal>> = pieces
+            .flat_map(|(jobs, known)| refusals_of_never_fitting(&core, jobs, known, &mut last))
+            .collect();
         let judged = checked.into_iter().zip(refused);
         let judge = |(job, refusal): (Result<_, _>, Option<Refusal>)| match refusal {
             Some(refusal) => Err(ApiFailure::from(refusal)),
@@ -262,7 +265,7 @@ async fn propose_jobs(
     if notes.is_empty() {
         return Ok(Vec::new());
     }
-    let events = match core.command(command).await {
+    let events = match core.propose_command(command).await {
         Err(error @ CommandError::NotTaken(_)) => return Err(error.into()),
         Err(error) => {
             let failure = ApiFailure::from(error);
@@ -277,7 +280,7 @@ async fn propose_jobs(
     });
     let outcome = |note: Option<String>| match reported.next().unwrap_or_else(|| Err(no_outcome()))
     {
-        Ok((job, tasks)) => BatchOutcome::Accepted(accepted(core, note, job, tasks)),
+        Ok((job, tasks)) => BatchOutcome::Accepted(submit_answer(core, note, job, tasks)),
         Err(refusal) => refused_outcome(&refusal.into()),
     };
     Ok(notes.into_iter().map(outcome).collect())

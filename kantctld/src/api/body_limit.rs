@@ -16,10 +16,10 @@ pub const BODY_BYTES_MAX: usize = 16 << 20;
 const SMALL_BYTES: u64 = 64 << 10;
 
 /// The refusal of a request that is too large.
-pub fn too_large() -> net::Refusal {
+pub fn too_large_refusal() -> net::Refusal {
     let message = format!("the request is too large: the limit is {} MiB", BODY_BYTES_MAX >> 20);
     let hint = "put data into files and name these in the job; send many jobs in several batches";
-    net::Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message).hint(hint)
+    net::Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message).with_hint(hint)
 }
 
 /// Passes small requests on; large ones wait for a permit.
@@ -30,7 +30,7 @@ pub async fn limit_body(State(core): State<Arc<Core>>, request: Request, next: N
         return next.run(request).await;
     }
     if length.is_some_and(|bytes| bytes > BODY_BYTES_MAX as u64) {
-        return too_large().into_response();
+        return too_large_refusal().into_response();
     }
     let (mut parts, body) = request.into_parts();
     let user = match User::from_request_parts(&mut parts, &()).await {

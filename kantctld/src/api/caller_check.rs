@@ -38,7 +38,7 @@ pub async fn check(
         .and_then(|()| token_check::check(&core, &caller, &origin, &request))
         .and_then(|has_roles| check_voucher(&core, &caller, &origin, &request).map(|()| has_roles));
     // Root on a node can make it vouch for anyone.
-    let by_node = origin.voucher().is_some() && !core.access().vouched_keep_roles();
+    let by_node = origin.vouching_name().is_some() && !core.access().vouched_keep_roles();
     match checked {
         Ok(has_roles) => {
             if by_node || !has_roles {
@@ -76,7 +76,7 @@ pub fn check_certificate(core: &Core, name: &str, enrolment: u32) -> Result<(), 
         "if this is the right machine, an operator runs `kantctl admin node invite {name}`, and \
          then root runs `kantd join` on it and restarts kantd"
     );
-    Err(Refusal::new(StatusCode::FORBIDDEN, "certificate_revoked", message).hint(hint))
+    Err(Refusal::new(StatusCode::FORBIDDEN, "certificate_revoked", message).with_hint(hint))
 }
 
 fn check_voucher(
@@ -86,7 +86,7 @@ fn check_voucher(
     request: &Request,
 ) -> Result<(), Refusal> {
     let is_voucher = request.headers().contains_key(net::USER_HEADER);
-    let Some(node) = origin.voucher().filter(|_| is_voucher) else { return Ok(()) };
+    let Some(node) = origin.vouching_name().filter(|_| is_voucher) else { return Ok(()) };
     let user = net::caller_identity(caller, request.headers())?;
     let has_job = || {
         let state = core.state.read();

@@ -1,9 +1,9 @@
 //! The replacement of the cluster key: by operators on the leader's local socket, and between
 //! controllers, which alone exchange keys.
 
-use super::controllers::{is_controller, not_a_controller};
+use super::controllers::{is_controller, not_controller_refusal};
 use super::error::ApiFailure;
-use crate::cluster_keys::{KeyStoreError, authority};
+use crate::cluster_keys::{KeyStoreError, authority_fingerprint};
 use crate::core::Core;
 use crate::key_rotation::{self, GENERATION_PATH};
 use crate::session::{NodeKind, NodeRules};
@@ -37,20 +37,20 @@ pub async fn rotate(
         let message = "emulated nodes have the cluster key itself, and cannot follow a new one";
         let refusal = net::Refusal::new(StatusCode::CONFLICT, "emulated_nodes", message);
         let hint = "stop everything, move the key away, and run `kantctld found-key`";
-        return Err(ApiFailure::Http(refusal.hint(hint)));
+        return Err(ApiFailure::Http(refusal.with_hint(hint)));
     }
     let _rotating = core.keys.rotating.lock().await;
-    check_settled(&core)?;
+    check_no_rotation(&core)?;
     check_follows(&core)?;
-    let followed = last_followed(&core).await?;
+    let followed = last_followed_step(&core).await?;
     let key = ClusterKey::generate().map_err(|error| defect(&error))?;
-    let new = authority(&key).map_err(|error| defect(&error))?;
+    let new = authority_fingerprint(&key).map_err(|error| defect(&error))?;
     let (keys, introduced) = (core.keys.clone(), key.clone());
-    on_disk(move || keys.introduce(introduced)).await?;
+    change_key_store(move || keys.hold_new_key(introduced)).await?;
     let begun = act(&core, KeyAction::Begin { actor: core.actor(&user), new, followed }).await;
     if let Err(ApiFailure::Refused(_)) = &begun {
         let keys = core.keys.clone();
-        on_disk(move || keys.withdraw(&key)).await?;
+        change_key_store(move || keys.drop_new_key(&key)).await?;
     }
     begun
 }
@@ -59,15 +59,15 @@ pub async fn rotate(
 ///
 /// # Errors
 /// A refusal that names a controller that does not answer: it could not get the new key.
-async fn last_followed(core: &Core) -> Result<u32, ApiFailure> {
-    let mut last = core.keys.held().keys.generation;
-    for (id, client) in key_rotation::others(core) {
+async fn last_followed_step(core: &Core) -> Result<u32, ApiFailure> {
+    let mut last = core.keys.held_keys().keys.generation;
+    for (id, client) in key_rotation::other_controllers(core) {
         let follows = client.get::<KeyGeneration>(GENERATION_PATH).await;
         let KeyGeneration { generation } = follows.map_err(|error| {
             let why = with_causes(&error);
             let message = format!("controller {id} could not get a new cluster key: {why}");
             let refusal = net::Refusal::new(StatusCode::CONFLICT, "controller_silent", message);
-            ApiFailure::Http(refusal.hint(
+            ApiFailure::Http(refusal.with_hint(
                 "all controllers must run: see `kantctl admin controller status`, and remove those \
                  that are gone for good",
             ))
@@ -79,7 +79,7 @@ async fn last_followed(core: &Core) -> Result<u32, ApiFailure> {
 
 /// POST /v1/cluster-key/advance: hosts that have not followed are left behind. The operator names
 /// the step that they do not follow.
-pub async fn advance(
+pub async fn advance_without_laggards(
     State(core): State<Arc<Core>>,
     user: User,
     body: Result<Json<KeyGeneration>, JsonRejection>,
@@ -90,17 +90,17 @@ pub async fn advance(
     if core.state.read().key_status().generation != generation {
         let message = "the next step has begun meanwhile".to_owned();
         let refusal = net::Refusal::new(StatusCode::CONFLICT, "step_over", message);
-        return Err(ApiFailure::Http(refusal.hint("see `kantctl admin key status`")));
+        return Err(ApiFailure::Http(refusal.with_hint("see `kantctl admin key status`")));
     }
     act(&core, KeyAction::Advance { generation, actor: Some(core.actor(&user)) }).await
 }
 
 /// POST /v1/cluster-key/adopt: this controller's key is the cluster's.
-pub async fn adopt(
+pub async fn adopt_own_key(
     State(core): State<Arc<Core>>,
     user: User,
 ) -> Result<Json<ClusterKeyView>, ApiFailure> {
-    let authority = core.keys.held().authorities.fingerprint();
+    let authority = core.keys.held_keys().authorities.fingerprint();
     act(&core, KeyAction::Adopt { actor: core.actor(&user), authority }).await
 }
 
@@ -113,7 +113,7 @@ pub async fn cancel(
 }
 
 async fn act(core: &Core, action: KeyAction) -> Result<Json<ClusterKeyView>, ApiFailure> {
-    core.command(Command::RotateKey(action)).await?;
+    core.propose_command(Command::RotateKey(action)).await?;
     core.keys.news.notify_one();
     Ok(Json(key_rotation::view(core).await))
 }
@@ -121,20 +121,20 @@ async fn act(core: &Core, action: KeyAction) -> Result<Json<ClusterKeyView>, Api
 /// Checks that this controller follows the present step.
 fn check_follows(core: &Core) -> Result<(), ApiFailure> {
     let generation = core.state.read().key_status().generation;
-    if core.keys.held().keys.generation >= generation {
+    if core.keys.held_keys().keys.generation >= generation {
         return Ok(());
     }
     let message =
         "this controller, which leads, does not follow the present step itself".to_owned();
     let refusal = net::Refusal::new(StatusCode::CONFLICT, "leader_behind", message);
-    Err(ApiFailure::Http(refusal.hint(
+    Err(ApiFailure::Http(refusal.with_hint(
         "its log says why; try again, transfer the lead (`kantctl admin controller transfer`), or \
          go back with `kantctl admin key cancel`",
     )))
 }
 
 /// Changes the keys, which writes to the disk.
-async fn on_disk<T: Send + 'static>(
+async fn change_key_store<T: Send + 'static>(
     change: impl FnOnce() -> Result<T, KeyStoreError> + Send + 'static,
 ) -> Result<T, ApiFailure> {
     let changed = tokio::task::spawn_blocking(change).await;
@@ -151,7 +151,7 @@ async fn on_disk<T: Send + 'static>(
 ///
 /// # Errors
 /// [`KeyRotationRefusal::Underway`].
-pub fn check_settled(core: &Core) -> Result<(), ApiFailure> {
+pub fn check_no_rotation(core: &Core) -> Result<(), ApiFailure> {
     match core.state.read().key_status().is_settled() {
         true => Ok(()),
         false => Err(Refusal::from(KeyRotationRefusal::Underway).into()),
@@ -165,12 +165,12 @@ pub async fn generation(
     headers: HeaderMap,
 ) -> Result<Json<KeyGeneration>, ApiFailure> {
     check_controller(&caller, &headers)?;
-    Ok(Json(KeyGeneration { generation: core.keys.held().keys.generation }))
+    Ok(Json(KeyGeneration { generation: core.keys.held_keys().keys.generation }))
 }
 
 /// POST /v1/cluster-key/offer: the new key, from a controller that has it. Only the key that the
 /// log names is taken, because a thief of the old key can send one too.
-pub async fn offer(
+pub async fn accept_offered_key(
     State(core): State<Arc<Core>>,
     caller: Caller,
     headers: HeaderMap,
@@ -183,15 +183,15 @@ pub async fn offer(
         refused(StatusCode::BAD_REQUEST, "bad_key", message)
     })?;
     let (keys, status) = (core.keys.clone(), core.state.read().key_status().clone());
-    let change = on_disk(move || keys.take(key, &status)).await?;
-    key_rotation::note(&core, change);
-    Ok(Json(KeyGeneration { generation: core.keys.held().keys.generation }))
+    let change = change_key_store(move || keys.accept_new_key(key, &status)).await?;
+    key_rotation::note_step_change(&core, change);
+    Ok(Json(KeyGeneration { generation: core.keys.held_keys().keys.generation }))
 }
 
 fn check_controller(caller: &Caller, headers: &HeaderMap) -> Result<(), ApiFailure> {
     match is_controller(caller, headers) {
         true => Ok(()),
-        false => Err(ApiFailure::Http(not_a_controller())),
+        false => Err(ApiFailure::Http(not_controller_refusal())),
     }
 }
 

@@ -6,7 +6,7 @@ mod invite;
 mod join;
 mod view;
 
-use super::audited::Remark;
+use super::audited::AuditRemark;
 use super::error::ApiFailure;
 use crate::core::{CommandError, Core};
 use crate::peers::{self, Peers};
@@ -55,7 +55,7 @@ pub async fn channel(
 ) -> Response {
     match is_controller(&caller, &headers) {
         true => peers::serve(core.peers.clone(), upgrade),
-        false => not_a_controller().into_response(),
+        false => not_controller_refusal().into_response(),
     }
 }
 
@@ -98,19 +98,19 @@ pub async fn join(
     caller: Caller,
     headers: HeaderMap,
     Query(asked): Query<ForwardQuery>,
-    Extension(remark): Extension<Remark>,
+    Extension(remark): Extension<AuditRemark>,
     body: Result<Json<JoinRequest>, JsonRejection>,
 ) -> Result<Json<JoinAnswer>, Response> {
     let peers = &core.peers;
     if !is_controller(&caller, &headers) && !matches!(caller, Caller::Stranger(_)) {
-        return Err(not_a_controller().into_response());
+        return Err(not_controller_refusal().into_response());
     }
     let Json(request) = body.map_err(|error| ApiFailure::from(error).into_response())?;
-    remark.target(&request.address);
+    remark.set_target(&request.address);
     let status = peers.log.status().borrow().clone();
     if !status.leads {
         let leader = leader_client(peers, &status, CHANGE_LIMIT * 4).filter(|_| !asked.here);
-        let leader = leader.ok_or_else(|| super::leader::no_leader().into_response())?;
+        let leader = leader.ok_or_else(|| super::leader::no_leader_refusal().into_response())?;
         let answer = leader.post("/v1/controllers?here=true", &request).await;
         return answer.map(Json).map_err(|error| relayed_refusal(error).into_response());
     }
@@ -119,12 +119,12 @@ pub async fn join(
         *admits == Admits::Controller
     })
     .map_err(IntoResponse::into_response)?;
-    super::cluster_key::check_settled(&core).map_err(IntoResponse::into_response)?;
+    super::cluster_key::check_no_rotation(&core).map_err(IntoResponse::into_response)?;
     let in_force = core.state.read().rules_level();
     check_join(peers, in_force, &request).map_err(IntoResponse::into_response)?;
     let id = accept(&core, peers, request).await.map_err(IntoResponse::into_response)?;
     let release = crate::release::RELEASE.to_owned();
-    let key = Secret(core.keys.held().keys.issuing.secret());
+    let key = Secret(core.keys.held_keys().keys.issuing.secret());
     Ok(Json(JoinAnswer { cluster: peers.local.cluster, id, release, key }))
 }
 
@@ -137,7 +137,7 @@ pub async fn promote(
     let peers = &core.peers;
     let id = ControllerId(id);
     change_members(peers, vec![Change::Promote(id)]).await?;
-    Ok(Json(after_change(peers, |members| members.votes(id)).await))
+    Ok(Json(list_after_change(peers, |members| members.votes(id)).await))
 }
 
 /// POST /v1/controllers/{id}/remove
@@ -149,7 +149,7 @@ pub async fn remove(
     let peers = &core.peers;
     let id = ControllerId(id);
     change_members(peers, vec![Change::Remove(id)]).await?;
-    Ok(Json(after_change(peers, |members| !members.has(id)).await))
+    Ok(Json(list_after_change(peers, |members| !members.has(id)).await))
 }
 
 /// POST /v1/controllers/{id}/transfer: makes that controller the leader.
@@ -172,7 +172,7 @@ pub async fn transfer(
         let message = format!("controller {to} does not vote and cannot lead: promote it first");
         return Err(ApiFailure::Http(net::Refusal::new(StatusCode::CONFLICT, "no_vote", message)));
     }
-    peers.log.transfer(Some(to)).await;
+    peers.log.transfer_leadership(Some(to)).await;
     let transferred = status.wait_for(|status| status.leader == Some(to));
     let transferred = tokio::time::timeout(TRANSFER_LIMIT, transferred).await;
     match transferred.map(|status| status.map(|status| status.clone())) {
@@ -182,7 +182,7 @@ pub async fn transfer(
             let message =
                 format!("controller {to} did not take over leadership: is it up and caught up?");
             let refusal = net::Refusal::new(StatusCode::CONFLICT, "not_taken_over", message);
-            Err(ApiFailure::Http(refusal.hint("`kantctl admin controller status` shows it")))
+            Err(ApiFailure::Http(refusal.with_hint("`kantctl admin controller status` shows it")))
         }
     }
 }
@@ -192,7 +192,7 @@ pub(super) fn is_controller(caller: &Caller, headers: &HeaderMap) -> bool {
     *caller == Caller::Peer(Role::Controller) && !headers.contains_key(net::USER_HEADER)
 }
 
-pub(super) fn not_a_controller() -> net::Refusal {
+pub(super) fn not_controller_refusal() -> net::Refusal {
     let message = "this is for controllers, which authenticate by TLS";
     net::Refusal::new(StatusCode::FORBIDDEN, "not_a_controller", message)
 }
@@ -228,7 +228,7 @@ async fn change_members(
 ) -> Result<Option<ControllerId>, ApiFailure> {
     let begun = Instant::now();
     loop {
-        match peers.log.change(changes.clone()).await {
+        match peers.log.change_members(changes.clone()).await {
             Err(ProposeError::Change(ChangeRefusal::UnderWay))
                 if begun.elapsed() < CHANGE_LIMIT =>
             {
@@ -241,7 +241,7 @@ async fn change_members(
 
 /// The controllers once a change shows and is complete, so that the answer has neither the old
 /// members nor both majorities of a joint configuration.
-async fn after_change(
+async fn list_after_change(
     peers: &Peers<StateMachine>,
     shows: impl Fn(&Members) -> bool,
 ) -> ControllerList {

@@ -2,7 +2,7 @@
 //! certificate by an invitation and renews it by itself. Each controller can issue certificates,
 //! because each has the cluster key.
 
-use super::audited::Remark;
+use super::audited::AuditRemark;
 use super::caller_check::check_certificate;
 use super::controllers::{ForwardQuery, leader_client, relayed_refusal};
 use super::error::ApiFailure;
@@ -61,11 +61,11 @@ pub async fn make_invitation(
     address: String,
 ) -> Result<InviteAnswer, ApiFailure> {
     // An invitation names the authority that controllers show.
-    super::cluster_key::check_settled(core)?;
-    let authority = core.keys.held().authorities.fingerprint();
+    super::cluster_key::check_no_rotation(core)?;
+    let authority = core.keys.held_keys().authorities.fingerprint();
     let invitation = Invitation::new(authority).map_err(|error| defect(&error))?;
     let (actor, hash) = (core.actor(user), invitation.hash());
-    let events = core.command(Command::Invite { actor, hash, lasts, admits }).await?;
+    let events = core.propose_command(Command::Invite { actor, hash, lasts, admits }).await?;
     let until = events.iter().find_map(|event| match event {
         Event::Invited { until, .. } => Some(*until),
         _ => None,
@@ -79,16 +79,17 @@ pub async fn make_invitation(
 pub async fn enrol(
     State(core): State<Arc<Core>>,
     Query(asked): Query<ForwardQuery>,
-    Extension(remark): Extension<Remark>,
+    Extension(remark): Extension<AuditRemark>,
     body: Result<Json<EnrolRequest>, JsonRejection>,
 ) -> Result<Json<IssuedCertificate>, Response> {
     let peers = &core.peers;
     let Json(request) = body.map_err(|error| ApiFailure::from(error).into_response())?;
-    remark.target(&request.name);
+    remark.set_target(&request.name);
     let status: Status = peers.log.status().borrow().clone();
     if !status.leads {
         let leader = leader_client(peers, &status, LEADER_LIMIT).filter(|_| !asked.here);
-        let leader: Client = leader.ok_or_else(|| super::leader::no_leader().into_response())?;
+        let leader: Client =
+            leader.ok_or_else(|| super::leader::no_leader_refusal().into_response())?;
         let answer = leader.post(&format!("{}?here=true", super::ENROL_PATH), &request).await;
         return answer.map(Json).map_err(|error| relayed_refusal(error).into_response());
     }
@@ -104,7 +105,7 @@ pub async fn enrol(
     net::check_node_name(name.as_str()).map_err(|error| refused_name(&error).into_response())?;
     let hash = secret_hash(&secret.0);
     let command = Command::EnrolNode { hash, name: name.clone(), key: public };
-    let events = core.command(command).await;
+    let events = core.propose_command(command).await;
     let events = events.map_err(|error| ApiFailure::from(error).into_response())?;
     let number = events.iter().find_map(|event| match event {
         Event::NodeEnrolled { number, .. } => Some(*number),
@@ -136,7 +137,7 @@ pub async fn renew(
     State(core): State<Arc<Core>>,
     caller: Caller,
     headers: HeaderMap,
-    Extension(remark): Extension<Remark>,
+    Extension(remark): Extension<AuditRemark>,
     body: Result<Json<RenewRequest>, JsonRejection>,
 ) -> Result<Json<IssuedCertificate>, ApiFailure> {
     let forwarded = headers.contains_key(net::USER_HEADER);
@@ -145,7 +146,7 @@ pub async fn renew(
         let refusal = net::Refusal::new(StatusCode::FORBIDDEN, "not_a_node", message);
         return Err(ApiFailure::Http(refusal));
     };
-    remark.target(&name);
+    remark.set_target(&name);
     let public = read_key(&body?.0.key)?;
     let name = NodeName::new(name)?;
     // Also checked for each request: here it decides what is issued.
@@ -154,7 +155,7 @@ pub async fn renew(
         let message = format!("node {name} has not joined with an invitation");
         let refusal = net::Refusal::new(StatusCode::FORBIDDEN, "not_enrolled", message);
         let hint = format!("an operator runs `kantctl admin node invite {name}`");
-        return Err(ApiFailure::Http(refusal.hint(hint)));
+        return Err(ApiFailure::Http(refusal.with_hint(hint)));
     }
     issue(&core, (&name, enrolment), &public)
 }
@@ -183,7 +184,7 @@ pub async fn revoke(
     Path(name): Path<String>,
 ) -> Result<Json<EnrolmentList>, ApiFailure> {
     let (actor, name) = (core.actor(&user), NodeName::new(name)?);
-    core.command(Command::RevokeNode { actor, name: name.clone() }).await?;
+    core.propose_command(Command::RevokeNode { actor, name: name.clone() }).await?;
     tracing::warn!("the certificates of node {name} were revoked by uid {}", user.uid);
     let Json(mut list) = list(State(core), user).await?;
     list.enrolments.retain(|one| one.name == name);
@@ -197,12 +198,12 @@ fn issue(
 ) -> Result<Json<IssuedCertificate>, ApiFailure> {
     let now = core.now();
     let period = (now, now + CERTIFICATE_LIFETIME);
-    let issued = core.keys.held().authorities.issue(node, public, period);
+    let issued = core.keys.held_keys().authorities.issue(node, public, period);
     issued.map(Json).map_err(|error| defect(&error))
 }
 
 fn read_key(text: &str) -> Result<net::PublicKey, ApiFailure> {
-    net::public_key(text).ok_or_else(|| {
+    net::parse_public_key(text).ok_or_else(|| {
         let message = "the public key must be 32 bytes in hex (Ed25519)";
         ApiFailure::Http(net::Refusal::new(StatusCode::BAD_REQUEST, "bad_key", message))
     })

@@ -1,7 +1,7 @@
 //! Refusals as HTTP answers: a status, a stable code, a sentence, and a hint. Internal details are
 //! left out.
 
-use super::leader::{NO_LEADER, no_leader};
+use super::leader::{NO_LEADER, no_leader_refusal};
 use crate::core::CommandError;
 use crate::raft::ProposeError;
 use axum::extract::rejection::JsonRejection;
@@ -45,7 +45,7 @@ pub enum ApiFailure {
 
 impl ApiFailure {
     /// The failure as one of a change to an existing job.
-    pub fn of_change(self, key: JobKey) -> Self {
+    pub fn for_job_change(self, key: JobKey) -> Self {
         let message = |reason| format!("{reason}: job {key} is unchanged");
         match self {
             Self::Refused(
@@ -183,10 +183,10 @@ impl IntoResponse for ApiFailure {
         }
         let (status, code) = self.status_and_code();
         if code == NO_LEADER {
-            return no_leader().into_response();
+            return no_leader_refusal().into_response();
         }
         if status == StatusCode::PAYLOAD_TOO_LARGE {
-            return super::body_limit::too_large().into_response();
+            return super::body_limit::too_large_refusal().into_response();
         }
         let mut refusal = net::Refusal::new(status, code, self.to_string());
         refusal.error.hint = self.hint();

@@ -64,7 +64,7 @@ impl EventStream {
         let permit = core.admission.watches.take(user.uid).map_err(ApiFailure::Http)?;
         let seconds = query.heartbeat_seconds.min(HEARTBEAT_SECONDS_MAX);
         let heartbeat = (seconds > 0).then(|| Duration::from_secs(seconds));
-        let begin = core.event_feed.begin(since, *core.applied.borrow());
+        let begin = core.event_feed.begin_position(since, *core.applied.borrow());
         let text = match since {
             Some(_) => format!("after event {}", begin.after),
             None => "from here on".to_owned(),
@@ -190,7 +190,7 @@ fn since(query: &WatchQuery) -> Result<Option<Since>, ApiFailure> {
         let refusal = net::Refusal::new(StatusCode::BAD_REQUEST, "bad_since", error.to_string());
         let hint = "write the `sequence` of the last event that you have, or a time in \
                     milliseconds since 1970";
-        ApiFailure::Http(refusal.hint(hint))
+        ApiFailure::Http(refusal.with_hint(hint))
     })
 }
 

@@ -25,18 +25,19 @@ pub async fn list(
     user: net::User,
     Query(query): Query<HistoryQuery>,
 ) -> Result<Response, ApiFailure> {
-    core.refresh().await?;
+    core.wait_for_current_state().await?;
     wait_until_written(&core).await?;
     let (history, as_of, viewer) = (core.history.clone(), core.now(), core.viewer(&user));
     slow_query::respond_json(&core, user.uid, move |_| {
-        let looked = history.reader().and_then(|reader| history::runs(&reader, &query, &viewer));
+        let looked =
+            history.reader().and_then(|reader| history::query_runs(&reader, &query, &viewer));
         Ok(HistoryList { as_of, ..looked.map_err(history_failure)? })
     })
     .await
 }
 
 /// GET of [`history::KEPT_PATH`]: this controller's own records, for another controller.
-pub async fn kept(
+pub async fn list_own_records(
     State(core): State<Arc<Core>>,
     caller: Caller,
     Query(query): Query<HistoryQuery>,
@@ -47,7 +48,7 @@ pub async fn kept(
             net::Refusal::new(StatusCode::FORBIDDEN, "not_a_controller", message).into_response()
         );
     }
-    let gap = *core.history.gap().borrow();
+    let gap = *core.history.watch_gap().borrow();
     // Only with the first page; the following ones continue it.
     let since = query.since.filter(|_| query.every_run && query.after.is_none());
     let answer = async {
@@ -83,7 +84,7 @@ pub async fn report(
     user: net::User,
     Query(query): Query<ReportQuery>,
 ) -> Result<Json<ReportView>, ApiFailure> {
-    core.refresh().await?;
+    core.wait_for_current_state().await?;
     // The copy first, then the file: runs finished by the time of the copy are in the file, and the
     // report leaves out those finished later.
     let state = core.state.read().clone();
@@ -91,7 +92,7 @@ pub async fn report(
     let (now, history, viewer) = (core.now(), core.history.clone(), core.viewer(&user));
     let hides_nodes = viewer.hides_nodes();
     let looked = slow_query::run(&core, user.uid, move |_| {
-        let running = query::history::running(&state, now);
+        let running = query::history::unfinished_runs(&state, now);
         history::report(&history.reader()?, &query, &viewer, running, state.now(), now)
     });
     let mut report = looked.await?.map_err(history_failure)?;
@@ -107,7 +108,7 @@ pub async fn estimates(
     user: net::User,
     Query(query): Query<ReportQuery>,
 ) -> Result<Json<EstimatesView>, ApiFailure> {
-    core.refresh().await?;
+    core.wait_for_current_state().await?;
     wait_until_written(&core).await?;
     let (now, history, viewer) = (core.now(), core.history.clone(), core.viewer(&user));
     let looked = slow_query::run(&core, user.uid, move |_| {
@@ -128,8 +129,9 @@ pub(super) async fn history_page(
 ) -> Result<HistoryList, ApiFailure> {
     wait_until_written(core).await?;
     let history = core.history.clone();
-    let looked =
-        slow_query::run(core, uid, move |_| history::runs(&history.reader()?, &query, &viewer));
+    let looked = slow_query::run(core, uid, move |_| {
+        history::query_runs(&history.reader()?, &query, &viewer)
+    });
     let list = looked.await?.map_err(history_failure)?;
     Ok(HistoryList { as_of: core.now(), ..list })
 }

@@ -16,7 +16,7 @@ pub async fn list(
     State(core): State<Arc<Core>>,
     _user: User,
 ) -> Result<Json<InvitationList>, ApiFailure> {
-    Ok(Json(open(&core)))
+    Ok(Json(open_invitations(&core)))
 }
 
 /// POST /v1/invitations/{id}/withdraw
@@ -25,11 +25,11 @@ pub async fn withdraw(
     user: User,
     Path(id): Path<String>,
 ) -> Result<Json<InvitationList>, ApiFailure> {
-    core.command(Command::WithdrawInvitation { actor: core.actor(&user), id }).await?;
-    Ok(Json(open(&core)))
+    core.propose_command(Command::WithdrawInvitation { actor: core.actor(&user), id }).await?;
+    Ok(Json(open_invitations(&core)))
 }
 
-fn open(core: &Core) -> InvitationList {
+fn open_invitations(core: &Core) -> InvitationList {
     let (now, state) = (core.now(), core.state.read());
     let is_open = |(_, one): &(&str, &Invitation)| one.until > now && one.is_unused();
     let invitations = state.invitations().filter(is_open).map(view).collect();

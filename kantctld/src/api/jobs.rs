@@ -1,6 +1,6 @@
 //! Views of jobs, and commands on them.
 
-use super::audited::Remark;
+use super::audited::AuditRemark;
 use super::error::ApiFailure;
 use super::slow_query;
 use crate::core::Core;
@@ -62,8 +62,8 @@ pub async fn show(
     user: net::User,
     Path(key): Path<String>,
 ) -> Result<Response, ApiFailure> {
-    core.refresh().await?;
-    let (key, waits, now) = (core.key(&key)?, core.last_waits(), core.now());
+    core.wait_for_current_state().await?;
+    let (key, waits, now) = (core.parse_job_key(&key)?, core.last_waits(), core.now());
     let viewer = core.viewer(&user);
     slow_query::respond_json(&core, user.uid, move |state| {
         let list =
@@ -80,7 +80,7 @@ async fn change_jobs(
     key: &str,
     command: impl FnOnce(Actor, Target) -> Command,
 ) -> Result<Json<Changed>, ApiFailure> {
-    let target = core.target(key)?;
+    let target = core.parse_target(key)?;
     let jobs = core.change_jobs(command(core.actor(user), target)).await?;
     Ok(Json(Changed { jobs }))
 }
@@ -145,11 +145,11 @@ pub async fn checkpoint(
     user: net::User,
     Path(key): Path<String>,
 ) -> Result<Json<CheckpointAnswer>, ApiFailure> {
-    let (actor, target) = (core.actor(&user), core.target(&key)?);
-    let events = core.command(Command::CheckpointJob { actor, target }).await?;
-    let jobs = state::event::changed(&events)?;
+    let (actor, target) = (core.actor(&user), core.parse_target(&key)?);
+    let events = core.propose_command(Command::CheckpointJob { actor, target }).await?;
+    let jobs = state::event::changed_jobs(&events)?;
     // A granted request has the time in its event.
-    let checkpoint_at = state::event::saved(&events).unwrap_or_else(|| core.now());
+    let checkpoint_at = state::event::saved_at(&events).unwrap_or_else(|| core.now());
     Ok(Json(CheckpointAnswer { jobs, checkpoint_at }))
 }
 
@@ -158,17 +158,17 @@ pub async fn resize(
     State(core): State<Arc<Core>>,
     user: net::User,
     Path(key): Path<String>,
-    Extension(remark): Extension<Remark>,
+    Extension(remark): Extension<AuditRemark>,
     body: Result<Json<ResizeRequest>, JsonRejection>,
 ) -> Result<Json<Changed>, ApiFailure> {
     let Json(ResizeRequest { size }) = body?;
-    remark.detail(size);
+    remark.set_detail(size);
     change_jobs(&core, &user, &key, |actor, target| Command::ResizeJob { actor, target, size })
         .await
 }
 
 /// Whether a job in this phase has reached the end of a wait.
-const fn is_reached(until: Until, phase: Phase) -> bool {
+const fn is_reached_by_phase(until: Until, phase: Phase) -> bool {
     match until {
         Until::Over => matches!(phase, Phase::Done),
         Until::Started => !matches!(phase, Phase::Pending | Phase::Starting),
@@ -183,12 +183,12 @@ pub async fn wait(
     Query(query): Query<WaitQuery>,
 ) -> Result<Json<JobList>, ApiFailure> {
     let deadline = tokio::time::Instant::now() + WAIT_LIMIT.min(Duration::from_secs(query.seconds));
-    core.refresh().await?;
-    let key = core.key(&key)?;
+    core.wait_for_current_state().await?;
+    let key = core.parse_job_key(&key)?;
     let mut applied = core.applied.clone();
     loop {
         applied.mark_unchanged();
-        if has_reached(&core, key, query.until)? {
+        if have_tasks_reached(&core, key, query.until)? {
             break;
         }
         match tokio::time::timeout_at(deadline, applied.changed()).await {
@@ -203,17 +203,17 @@ pub async fn wait(
 }
 
 /// Whether all tasks of a job have reached this point. Cheap, because many clients may wait.
-fn has_reached(core: &Core, key: JobKey, until: Until) -> Result<bool, Refusal> {
+fn have_tasks_reached(core: &Core, key: JobKey, until: Until) -> Result<bool, Refusal> {
     let state = core.state.read();
     let unknown = Refusal::UnknownJob { key };
     match key.index {
         Some(_) => {
             let (_, element) = state.element(key).ok_or(unknown)?;
-            Ok(is_reached(until, element.phase))
+            Ok(is_reached_by_phase(until, element.phase))
         }
         None => {
             let record = state.job(key.job).ok_or(unknown)?;
-            Ok(record.elements.values().all(|element| is_reached(until, element.phase)))
+            Ok(record.elements.values().all(|element| is_reached_by_phase(until, element.phase)))
         }
     }
 }
@@ -224,8 +224,8 @@ pub async fn explain(
     user: net::User,
     Path(key): Path<String>,
 ) -> Result<Json<Explanation>, ApiFailure> {
-    core.refresh().await?;
-    let key = core.key(&key)?;
+    core.wait_for_current_state().await?;
+    let key = core.parse_job_key(&key)?;
     let viewer = core.viewer(&user);
     let looked = slow_query::forecast(&core, user.uid, move |core| {
         let now = core.now();

@@ -46,7 +46,7 @@ impl Relay {
     /// For a controller with this identity.
     pub fn new(core: Arc<Core>, identity: Identity) -> Self {
         let id = core.standing.borrow().id;
-        Self::with_duty(id, identity, move || match core.serves() {
+        Self::with_duty(id, identity, move || match core.is_serving() {
             true => Duty::Answer,
             false => core.leader().map_or(Duty::Refuse, |leader| Duty::Forward(leader.address)),
         })
@@ -87,7 +87,7 @@ pub async fn answer_or_forward(
     let leader = match (relay.duty)() {
         Duty::Answer => return next.run(request).await,
         Duty::Forward(addr) if !was_forwarded => relay.client(addr),
-        Duty::Forward(_) | Duty::Refuse => return no_leader().into_response(),
+        Duty::Forward(_) | Duty::Refuse => return no_leader_refusal().into_response(),
     };
     let (mut parts, body) = request.into_parts();
     let user = match User::from_request_parts(&mut parts, &()).await {
@@ -105,11 +105,11 @@ pub async fn answer_or_forward(
 }
 
 /// The refusal when no leader is known.
-pub fn no_leader() -> net::Refusal {
+pub fn no_leader_refusal() -> net::Refusal {
     let message = "no controller leads at the moment: an election takes a second or two";
     let hint = "try again in a moment; if it persists, check that more than half of the \
                 controllers run: see `kantctl status` on each of them";
-    net::Refusal::new(StatusCode::SERVICE_UNAVAILABLE, NO_LEADER, message).hint(hint)
+    net::Refusal::new(StatusCode::SERVICE_UNAVAILABLE, NO_LEADER, message).with_hint(hint)
 }
 
 #[cfg(test)]

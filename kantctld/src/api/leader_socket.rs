@@ -3,7 +3,7 @@
 //! for any operator, which must not be enough for these. They are not forwarded for the same
 //! reason.
 
-use super::leader::no_leader;
+use super::leader::no_leader_refusal;
 use crate::core::Core;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -20,13 +20,13 @@ pub async fn check(
     next: Next,
 ) -> Response {
     match caller {
-        Caller::Local { .. } if core.serves() => next.run(request).await,
-        Caller::Local { .. } if core.leader().is_none() => no_leader().into_response(),
-        _ => not_leader(&core).into_response(),
+        Caller::Local { .. } if core.is_serving() => next.run(request).await,
+        Caller::Local { .. } if core.leader().is_none() => no_leader_refusal().into_response(),
+        _ => not_leader_refusal(&core).into_response(),
     }
 }
 
-fn not_leader(core: &Core) -> net::Refusal {
+fn not_leader_refusal(core: &Core) -> net::Refusal {
     let standing = core.standing.borrow();
     let leader = standing.leader.and_then(|id| Some((id, standing.members.known.get(&id)?)));
     let on = match leader {
@@ -36,6 +36,7 @@ fn not_leader(core: &Core) -> net::Refusal {
         None => "no controller leads at the moment".to_owned(),
     };
     let message = format!("ask on the leader's host, on its local socket: {on}");
-    net::Refusal::new(StatusCode::CONFLICT, "ask_on_the_leader", message)
-        .hint("`kantctl admin controller status` shows the leader; give its socket with --socket")
+    net::Refusal::new(StatusCode::CONFLICT, "ask_on_the_leader", message).with_hint(
+        "`kantctl admin controller status` shows the leader; give its socket with --socket",
+    )
 }

@@ -12,12 +12,12 @@ use state::{Command, Target};
 use std::sync::Arc;
 
 /// POST /v1/jobs/{key}/attend
-pub async fn attend(
+pub async fn renew_lease(
     State(core): State<Arc<Core>>,
     _user: net::User,
     Path(key): Path<String>,
 ) -> Result<Json<AttendAnswer>, ApiFailure> {
-    let key = core.key(&key)?;
+    let key = core.parse_job_key(&key)?;
     let phase = {
         let state = core.state.read();
         let (_, element) = state.element(key).ok_or(Refusal::UnknownJob { key })?;
@@ -35,7 +35,7 @@ pub async fn finish(
     body: Result<Json<FinishRequest>, JsonRejection>,
 ) -> Result<Json<Changed>, ApiFailure> {
     let Json(FinishRequest { exit }) = body?;
-    let (actor, target) = (core.actor(&user), Target { key: core.key(&key)? });
-    let events = core.command(Command::FinishJob { actor, target, exit }).await?;
-    Ok(Json(Changed { jobs: state::event::changed(&events)? }))
+    let (actor, target) = (core.actor(&user), Target { key: core.parse_job_key(&key)? });
+    let events = core.propose_command(Command::FinishJob { actor, target, exit }).await?;
+    Ok(Json(Changed { jobs: state::event::changed_jobs(&events)? }))
 }

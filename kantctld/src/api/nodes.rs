@@ -1,7 +1,7 @@
 //! Views of nodes, queues and the controller, drain and resume of nodes, and the channel of node
 //! daemons, which needs a node's certificate.
 
-use super::audited::Remark;
+use super::audited::AuditRemark;
 use super::error::ApiFailure;
 use super::slow_query;
 use crate::core::Core;
@@ -51,14 +51,14 @@ pub async fn drain(
     State(core): State<Arc<Core>>,
     user: net::User,
     Path(name): Path<String>,
-    Extension(remark): Extension<Remark>,
+    Extension(remark): Extension<AuditRemark>,
     body: Result<Json<DrainRequest>, JsonRejection>,
 ) -> Result<Json<ChangedNodes>, ApiFailure> {
     let Json(request) = body?;
-    remark.detail(&request.reason);
+    remark.set_detail(&request.reason);
     let (actor, name): (_, NodeName) = (core.actor(&user), name.parse()?);
     let nodes = vec![name.clone()];
-    core.command(drain_command(actor, name, request.reason)).await?;
+    core.propose_command(drain_command(actor, name, request.reason)).await?;
     Ok(Json(ChangedNodes { nodes }))
 }
 
@@ -87,7 +87,7 @@ pub async fn resume(
 ) -> Result<Json<ChangedNodes>, ApiFailure> {
     let (actor, name): (_, NodeName) = (core.actor(&user), name.parse()?);
     let nodes = vec![name.clone()];
-    core.command(Command::ResumeNode { actor, name }).await?;
+    core.propose_command(Command::ResumeNode { actor, name }).await?;
     Ok(Json(ChangedNodes { nodes }))
 }
 
@@ -103,7 +103,7 @@ pub async fn queues(
 pub async fn status(State(core): State<Arc<Core>>, _user: net::User) -> Json<Status> {
     let counts = view::counts(&core.state.read());
     Json(Status {
-        cluster: core.cluster(),
+        cluster: core.cluster_name(),
         version: crate::release::RELEASE.to_owned(),
         leader: *core.leading.borrow(),
         led_by: core.standing.borrow().leader,

@@ -53,7 +53,7 @@ impl Origin {
             },
             Some(Caller::Anonymous) => Way::Anonymous,
             Some(Caller::Peer(Role::Controller)) => {
-                return Self::forwarded(headers)
+                return Self::from_forwarded_header(headers)
                     .unwrap_or(Self { way: Way::Controller, through: None });
             }
             Some(Caller::Local { .. }) | None => Way::Socket,
@@ -61,7 +61,7 @@ impl Origin {
         Self { way, through: None }
     }
 
-    fn forwarded(headers: &HeaderMap) -> Option<Self> {
+    fn from_forwarded_header(headers: &HeaderMap) -> Option<Self> {
         let (through, way) = headers.get(FORWARDED)?.to_str().ok()?.split_once(' ')?;
         let way = match way.split_once(' ') {
             None if way == "socket" => Way::Socket,
@@ -97,7 +97,7 @@ impl Origin {
     }
 
     /// The name in the certificate of the vouching node, even if it is no valid node name.
-    pub(super) fn voucher(&self) -> Option<&str> {
+    pub(super) fn vouching_name(&self) -> Option<&str> {
         match &self.way {
             Way::Node(name, _) => Some(name),
             _ => None,
@@ -118,8 +118,8 @@ impl Origin {
     }
 
     /// The vouching node.
-    pub(super) fn node(&self) -> Option<NodeName> {
-        NodeName::new(self.voucher()?).ok()
+    pub(super) fn vouching_node(&self) -> Option<NodeName> {
+        NodeName::new(self.vouching_name()?).ok()
     }
 }
 
@@ -172,7 +172,7 @@ mod tests {
             (forwarded.to_string().as_str(), forwarded.through.as_deref()),
             ("node g-9", Some("2"))
         );
-        assert_eq!(forwarded.node(), Some(NodeName::new("g-9").unwrap()));
+        assert_eq!(forwarded.vouching_node(), Some(NodeName::new("g-9").unwrap()));
     }
 
     #[test]
@@ -180,8 +180,11 @@ mod tests {
         let first = origin(Caller::Peer(Role::Node { name: "g-1".to_owned(), enrolment: 1 }), None);
         let mut headers = HeaderMap::new();
         headers.insert(FORWARDED, first.header(ControllerId(3)));
-        let next = Origin::forwarded(&headers).unwrap();
-        assert_eq!((next.node(), next.through.as_deref()), (first.node(), Some("3")));
+        let next = Origin::from_forwarded_header(&headers).unwrap();
+        assert_eq!(
+            (next.vouching_node(), next.through.as_deref()),
+            (first.vouching_node(), Some("3"))
+        );
     }
 
     #[test]
@@ -201,10 +204,10 @@ mod tests {
         );
         let mut headers = HeaderMap::new();
         headers.insert(FORWARDED, first.header(ControllerId(3)));
-        assert_eq!(Origin::forwarded(&headers).unwrap().token(), Some(&*token));
+        assert_eq!(Origin::from_forwarded_header(&headers).unwrap().token(), Some(&*token));
         let first = origin(Caller::Program(program(true)), None);
         headers.insert(FORWARDED, first.header(ControllerId(3)));
-        let forwarded = Origin::forwarded(&headers).unwrap();
+        let forwarded = Origin::from_forwarded_header(&headers).unwrap();
         assert!(forwarded.is_jwt() && forwarded.token().is_none(), "{forwarded}");
         assert_eq!(origin(Caller::Anonymous, Some("2 token 0123456789ab")).token(), None);
     }

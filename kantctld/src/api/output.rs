@@ -44,7 +44,7 @@ pub async fn script(
     _user: net::User,
     Path(key): Path<String>,
 ) -> Result<String, ApiFailure> {
-    let key = core.key(&key)?;
+    let key = core.parse_job_key(&key)?;
     let state = core.state.read();
     let gone = || match state.is_textless(key.job) {
         true => Refusal::TextsGone { job: key.job },
@@ -61,7 +61,7 @@ pub async fn read(
     Path(key): Path<String>,
     Query(query): Query<OutputQuery>,
 ) -> Result<Response, ApiFailure> {
-    let chunk = read_chunk(&core, &user, core.key(&key)?, &query).await?;
+    let chunk = read_chunk(&core, &user, core.parse_job_key(&key)?, &query).await?;
     let ended = if chunk.is_end { "1" } else { "0" };
     Ok(([(ENDED, ended)], chunk.bytes).into_response())
 }
@@ -93,7 +93,8 @@ pub(super) async fn read_chunk(
         wait: Span::from_seconds(wait_seconds),
     };
     let limit = Duration::from_secs(wait_seconds) + ANSWER_LIMIT;
-    let answer = tokio::time::timeout(limit, core.sessions.read(&source.node, question)).await;
+    let answer =
+        tokio::time::timeout(limit, core.sessions.read_output(&source.node, question)).await;
     let chunk = answer.ok().flatten().ok_or_else(|| ApiFailure::Output {
         status: StatusCode::BAD_GATEWAY,
         code: "node_silent",

@@ -53,7 +53,7 @@ pub async fn events(
     if let Some(last) = last {
         query.offset = last.parse().map_err(|_| bad_offset(last))?;
     }
-    let key = core.key(&key)?;
+    let key = core.parse_job_key(&key)?;
     let permit = core.admission.watches.take(user.uid).map_err(ApiFailure::Http)?;
     query.wait_seconds = 0;
     // The first refusal is the answer.

@@ -26,7 +26,8 @@ pub async fn list(
     let named = named.map(str::parse).collect::<Result<Vec<JobKey>, _>>()?;
     let now = core.now();
     let viewer = core.viewer(&user);
-    let jobs = forecast(&core, user.uid, move |core| list_of(core, &viewer, &named, now)).await??;
+    let jobs =
+        forecast(&core, user.uid, move |core| priority_views(core, &viewer, &named, now)).await??;
     Ok(Json(PriorityList { jobs, as_of: now }))
 }
 
@@ -42,7 +43,7 @@ pub(super) async fn priorities(
     job: Option<JobKey>,
 ) -> Result<Option<BTreeMap<JobKey, i64>>, ApiFailure> {
     let (now, viewer) = (core.now(), core.viewer(user));
-    let keys = slow_query::run(core, user.uid, move |state| with_priority(state, &viewer, job));
+    let keys = slow_query::run(core, user.uid, move |state| prioritised_jobs(state, &viewer, job));
     let keys = keys.await?;
     if keys.is_empty() {
         return Ok(Some(BTreeMap::new()));
@@ -57,7 +58,7 @@ pub(super) async fn priorities(
 }
 
 /// The waiting jobs in queues that order them by priority.
-fn with_priority(state: &state::State, viewer: &Viewer, job: Option<JobKey>) -> Vec<JobKey> {
+fn prioritised_jobs(state: &state::State, viewer: &Viewer, job: Option<JobKey>) -> Vec<JobKey> {
     let by_priority = |queue: &QueueName| {
         state.queue(queue).is_some_and(|queue| queue.order == Order::Multifactor)
     };
@@ -77,7 +78,7 @@ fn with_priority(state: &state::State, viewer: &Viewer, job: Option<JobKey>) -> 
     state.live().filter(is_wanted).collect()
 }
 
-fn list_of(
+fn priority_views(
     core: &Core,
     viewer: &Viewer,
     named: &[JobKey],
@@ -86,12 +87,13 @@ fn list_of(
     let state = &core.state.read().clone();
     let seen = |key: &JobKey| state.job(key.job).is_some_and(|record| viewer.sees(record));
     // A hidden job is answered as one that does not exist, also by how it was named.
-    if let Some(key) = named.iter().find(|key| !seen(&state.meant(**key))) {
+    if let Some(key) = named.iter().find(|key| !seen(&state.resolve_key(**key))) {
         return Err(Refusal::UnknownJob { key: *key });
     }
-    let named: Vec<JobKey> = named.iter().map(|key| state.meant(*key)).collect();
+    let named: Vec<JobKey> = named.iter().map(|key| state.resolve_key(*key)).collect();
     let snapshot = core.scheduler_cache.with_current(&core.state, now, engine::Snapshot::clone);
-    let places: Vec<(u32, JobKey)> = (1..).zip(engine::in_order(&snapshot, now)).collect();
+    let places: Vec<(u32, JobKey)> =
+        (1..).zip(engine::waiting_jobs_in_order(&snapshot, now)).collect();
     let wanted = |key: &JobKey| {
         named.is_empty() || named.contains(key) || named.contains(&JobKey::single(key.job))
     };
@@ -123,7 +125,7 @@ fn priority_view(
     };
     let (total, factors) = match queue.order {
         Order::Multifactor => {
-            let named = breakdown.named().map(|(name, factor)| FactorView {
+            let named = breakdown.factors_by_name().map(|(name, factor)| FactorView {
                 name: name.to_owned(),
                 weight: i64::from(factor.weight),
                 value: factor.factor,

@@ -3,7 +3,7 @@
 
 mod choice;
 
-use super::audited::Remark;
+use super::audited::AuditRemark;
 use super::error::ApiFailure;
 use super::slow_query;
 use crate::core::Core;
@@ -36,11 +36,11 @@ pub async fn list(
 pub async fn create(
     State(core): State<Arc<Core>>,
     user: net::User,
-    Extension(remark): Extension<Remark>,
+    Extension(remark): Extension<AuditRemark>,
     body: Result<Json<ReservationRequest>, JsonRejection>,
 ) -> Result<Json<ReservationList>, ApiFailure> {
     let Json(request) = body?;
-    remark.target(&request.name);
+    remark.set_target(&request.name);
     let actor = core.actor(&user);
     let choice = choice::choose(&core.state.read(), &request, core.now())?;
     let name = request.name.clone();
@@ -49,13 +49,13 @@ pub async fn create(
         nodes: choice.nodes,
         from: choice.from,
         to: choice.to,
-        access: read_access(request.users, request.groups, request.accounts).await?,
+        access: resolve_access(request.users, request.groups, request.accounts).await?,
         maintenance: request.maintenance,
         by: actor.uid,
         comment: request.comment,
     };
     let reservation = Box::new(reservation);
-    core.command(Command::CreateReservation { actor, reservation }).await?;
+    core.propose_command(Command::CreateReservation { actor, reservation }).await?;
     let warnings = reservation_warnings(&core.state.read(), &name);
     for warning in &warnings {
         tracing::warn!("{warning}");
@@ -77,8 +77,11 @@ pub async fn update(
     let old = there_is.ok_or_else(|| Refusal::UnknownReservation { name: name.clone() })?;
     let (has_users, has_groups) = (patch.users.is_some(), patch.groups.is_some());
     let accounts = patch.accounts.clone();
-    let asked =
-        read_access(patch.users.unwrap_or_default(), patch.groups.unwrap_or_default(), Vec::new());
+    let asked = resolve_access(
+        patch.users.unwrap_or_default(),
+        patch.groups.unwrap_or_default(),
+        Vec::new(),
+    );
     let asked = asked.await?;
     let access = Access {
         users: if has_users { asked.users } else { old.access.users },
@@ -95,7 +98,7 @@ pub async fn update(
         by: old.by,
         comment: patch.comment.unwrap_or(old.comment),
     });
-    core.command(Command::UpdateReservation { actor, reservation }).await?;
+    core.propose_command(Command::UpdateReservation { actor, reservation }).await?;
     let warnings = reservation_warnings(&core.state.read(), &name);
     let changed = reservation_views(&core, &user, move |changed| *changed == name).await?;
     Ok(Json(ReservationList { warnings, ..changed }))
@@ -109,7 +112,7 @@ pub async fn delete(
 ) -> Result<Json<Changed>, ApiFailure> {
     let (actor, name): (_, ReservationName) = (core.actor(&user), name.parse()?);
     let waiting = jobs_in(&core.state.read(), &name);
-    core.command(Command::DeleteReservation { actor, name }).await?;
+    core.propose_command(Command::DeleteReservation { actor, name }).await?;
     Ok(Json(Changed { jobs: waiting }))
 }
 
@@ -122,7 +125,7 @@ fn reservation_warnings(state: &state::State, name: &ReservationName) -> Vec<Str
 }
 
 /// The access rules. Reads the host's user database.
-async fn read_access(
+async fn resolve_access(
     users: Vec<String>,
     groups: Vec<String>,
     accounts: Vec<AccountName>,

@@ -93,7 +93,7 @@ impl SpoolWriter {
     pub fn end(mut self) {
         let (spool, permit) = (self.spool.upgrade(), self.permit.take());
         let (Some(spool), Some(mut permit)) = (spool, permit) else { return };
-        permit.hold_answer(self.put);
+        permit.count_answer_bytes(self.put);
         if let Unsent::Pending(pending) = &mut *spool.unsent.lock() {
             pending.complete = Some(permit);
         }

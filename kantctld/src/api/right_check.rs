@@ -2,7 +2,7 @@
 //! answered, because only the leader's state is up to date. `apply` repeats it for commands on
 //! jobs, with the job as it is then; it alone decides about services and tokens.
 
-use super::audited::{ReadAs, Remark};
+use super::audited::{AuditRemark, ReadAs};
 use super::error::ApiFailure;
 use super::origin::Origin;
 use crate::core::Core;
@@ -14,7 +14,7 @@ use common::id::{JobKey, ServiceName, Uid};
 use common::job::Ask;
 use common::reason::{Refusal, ServiceRefusal};
 use common::right::{JobAction, Right, Role};
-use common::route::{ROUTES, Route, route};
+use common::route::{ROUTES, Route, find_route};
 use common::wire::node::NODE_PATH;
 use common::wire::peer::PEER_PATH;
 use net::{Caller, CallerError, UserGroups};
@@ -33,7 +33,7 @@ pub async fn check(
         .find(|(name, _)| ["key", "job_id", "name"].contains(name))
         .map(|(_, named)| named.to_owned());
     // A future must not hold a reference to the body, which other threads cannot share.
-    let wanted = wanted(&request);
+    let wanted = route_and_user(&request);
     let checked = match wanted {
         Ok(Some((route, user))) => check_user(&core, route, user, named.as_deref()).await,
         Ok(None) => Ok(Passed::default()),
@@ -47,8 +47,8 @@ pub async fn check(
             // What operators and owners may change in any case needs no word.
             let is_read = right == Right::Inspect;
             let noted = role.filter(|role| is_read || *role != Role::Operator);
-            if let (Some(role), Some(remark)) = (noted, request.extensions().get::<Remark>()) {
-                remark.role(role);
+            if let (Some(role), Some(remark)) = (noted, request.extensions().get::<AuditRemark>()) {
+                remark.set_role(role);
             }
             let mut response = next.run(request).await;
             if let Some(role) = role.filter(|_| is_read) {
@@ -94,15 +94,15 @@ async fn check_user(
 }
 
 /// The route and the user, if there is something to check.
-fn wanted(request: &Request) -> Result<Option<(&'static Route, Named)>, net::Refusal> {
+fn route_and_user(request: &Request) -> Result<Option<(&'static Route, Named)>, net::Refusal> {
     let path = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
-    let path = path.ok_or_else(no_row)?;
+    let path = path.ok_or_else(no_row_refusal)?;
     // axum answers HEAD by the route of GET.
     let method = match request.method().as_str() {
         "HEAD" => "GET",
         method => method,
     };
-    let Some(route) = route(method, path) else {
+    let Some(route) = find_route(method, path) else {
         // The channels are for certificates.
         let is_channel = [NODE_PATH, PEER_PATH].contains(&path);
         return if is_channel { Ok(None) } else { Err(no_such_method(path)) };
@@ -115,7 +115,7 @@ fn wanted(request: &Request) -> Result<Option<(&'static Route, Named)>, net::Ref
     match net::caller_identity(caller, request.headers()) {
         Ok(user) => {
             let origin = Origin::of(request.extensions(), request.headers());
-            Ok(Some((route, (user, origin.voucher().map(str::to_owned)))))
+            Ok(Some((route, (user, origin.vouching_name().map(str::to_owned)))))
         }
         // A daemon's own request. Where a user is required, it is refused for that.
         Err(CallerError::Unnamed { .. }) => Ok(None),
@@ -138,7 +138,7 @@ async fn check_route(
             check_job(core, &actor, job, route.right).await
         }
         // The state knows whose service or token it is.
-        _ if route.right.is_of_an_owner() => Ok(None),
+        _ if route.right.depends_on_owner() => Ok(None),
         _ => Ok(check_role(&actor, route.right).map(|()| None)?),
     }
 }
@@ -167,7 +167,7 @@ async fn check_job(
         return Ok(Some(role));
     }
     // Another controller may have accepted or changed the job.
-    core.refresh().await?;
+    core.wait_for_current_state().await?;
     Ok(Some(check_job_now(core, actor, named, right)?))
 }
 
@@ -190,7 +190,7 @@ pub(super) async fn check_action(
 fn check_job_now(core: &Core, actor: &Actor, named: JobKey, right: Right) -> Result<Role, Refusal> {
     let viewer = core.viewer_of(actor);
     let state = core.state.read();
-    let key = state.meant(named);
+    let key = state.resolve_key(named);
     // A hidden job is answered as one that does not exist, also by how it was named.
     let seen = state.job(key.job).filter(|record| viewer.sees(record));
     let record = seen.ok_or(Refusal::UnknownJob { key: named })?;
@@ -203,7 +203,7 @@ fn check_job_now(core: &Core, actor: &Actor, named: JobKey, right: Right) -> Res
 /// The refusal of a method that the table does not have for this path.
 fn no_such_method(path: &str) -> net::Refusal {
     if ROUTES.iter().all(|route| route.path != path) {
-        return no_row();
+        return no_row_refusal();
     }
     let message = format!("{path} has no such method");
     net::Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "no_such_method", message)
@@ -221,7 +221,7 @@ pub(super) fn check_dependencies(core: &Core, user: &net::User, ask: &Ask) -> Re
         return Ok(());
     }
     let state = core.state.read();
-    let hidden = |key: &JobKey| !viewer.sees_key(&state, state.meant(*key));
+    let hidden = |key: &JobKey| !viewer.sees_key(&state, state.resolve_key(*key));
     match dependency.terms().iter().filter_map(|term| term.on).find(hidden) {
         Some(key) => Err(Refusal::UnknownJob { key }),
         None => Ok(()),
@@ -244,7 +244,7 @@ fn check_service(core: &Core, actor: &Actor, named: &str) -> Result<(), Refusal>
 }
 
 /// A route without a row is a mistake in this program, and closed.
-fn no_row() -> net::Refusal {
+fn no_row_refusal() -> net::Refusal {
     let message = "this request is open to no user: its route is not in the table of rights";
     net::Refusal::new(StatusCode::FORBIDDEN, "no_right", message)
 }

@@ -47,11 +47,15 @@ pub async fn show(
     user: net::User,
     Path(name): Path<String>,
 ) -> Result<Json<ServiceList>, ApiFailure> {
-    one(&core, &core.viewer(&user), &name.parse()?)
+    service_answer(&core, &core.viewer(&user), &name.parse()?)
 }
 
 /// A service as a list of one, with its events.
-fn one(core: &Core, viewer: &Viewer, name: &ServiceName) -> Result<Json<ServiceList>, ApiFailure> {
+fn service_answer(
+    core: &Core,
+    viewer: &Viewer,
+    name: &ServiceName,
+) -> Result<Json<ServiceList>, ApiFailure> {
     let (state, waits) = (core.state.read(), core.last_waits());
     let service = find(&state, name)?;
     let services = vec![view(core, (&state, viewer), &waits, service, true)];
@@ -84,7 +88,7 @@ fn why_it_waits(
     waits: &Waits,
     key: JobKey,
 ) -> Option<String> {
-    Some(viewer.reason(state, waits.get(&key)?.reason.clone()).to_string())
+    Some(viewer.visible_reason(state, waits.get(&key)?.reason.clone()).to_string())
 }
 
 /// GET /v1/services/{name}/explain
@@ -189,14 +193,14 @@ async fn act(
     action: ServiceAction,
 ) -> Result<Json<ServiceList>, ApiFailure> {
     let actor = core.actor(user);
-    core.command(Command::ActOnService { actor, name: name.clone(), action }).await?;
+    core.propose_command(Command::ActOnService { actor, name: name.clone(), action }).await?;
     // A stopped service without replicas may be gone already.
-    Ok(one(core, &core.viewer(user), &name)
+    Ok(service_answer(core, &core.viewer(user), &name)
         .unwrap_or_else(|_| Json(ServiceList { services: Vec::new(), as_of: core.now() })))
 }
 
 /// GET /v1/services/{name}/endpoints: the ready replicas, one group for each port of each.
-pub async fn targets(
+pub async fn list_endpoints(
     State(core): State<Arc<Core>>,
     _user: net::User,
     Path(name): Path<String>,
@@ -207,7 +211,7 @@ pub async fn targets(
     if !readiness.is_complete(&state, &name, now) {
         let text = format!("not all nodes have reported their replicas of {name} yet");
         let refusal = net::Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "not_reported", text);
-        return Err(ApiFailure::Http(refusal.hint("ask again in some seconds")));
+        return Err(ApiFailure::Http(refusal.with_hint("ask again in some seconds")));
     }
     let found = endpoints(&state, service, &readiness);
     let ready = found.iter().filter(|one| one.health == ReplicaHealth::Ready);

@@ -2,7 +2,7 @@
 //! not repeated if a node cannot be reached, because a program may count them: the caller gets the
 //! error.
 
-use super::audited::Remark;
+use super::audited::AuditRemark;
 use super::error::ApiFailure;
 use super::tasks::{ANSWER_LIMIT, node_silent, refused};
 use crate::core::Core;
@@ -29,17 +29,17 @@ pub async fn signal(
     State(core): State<Arc<Core>>,
     _user: net::User,
     Path(key): Path<String>,
-    Extension(remark): Extension<Remark>,
+    Extension(remark): Extension<AuditRemark>,
     body: Result<Json<JobSignalRequest>, JsonRejection>,
 ) -> Result<Json<Changed>, ApiFailure> {
     let Json(JobSignalRequest { signal, to: recipients }) = body?;
-    remark.detail(signal);
+    remark.set_detail(signal);
     if signal.name().is_none() {
         return Err(Refusal::BadAsk { message: format!("there is no signal {signal}") }.into());
     }
-    let (target, key) = (core.target(&key)?, core.key(&key)?);
+    let (target, key) = (core.parse_target(&key)?, core.parse_job_key(&key)?);
     let set = core.state.read().job(key.job).and_then(|record| record.set);
-    let all = set.filter(|set| set.first == key.job && target.key.offset().is_none());
+    let all = set.filter(|set| set.first == key.job && target.key.component_offset().is_none());
     let of = |key| running_attempts(&core, key, recipients);
     // Only the first component of a heterogeneous job has a script.
     let attempts = match all.filter(|_| recipients != Reached::Script) {

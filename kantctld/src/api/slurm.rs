@@ -15,7 +15,7 @@ mod past_jobs;
 mod path;
 
 pub use errors::in_slurms_form;
-pub use path::{is_slurms, without_slash};
+pub use path::{is_slurms, remove_trailing_slash};
 
 use super::error::ApiFailure;
 use super::slow_query;
@@ -31,7 +31,7 @@ use common::wire::api::{NodeView, QueueList};
 use query::viewer::Viewer;
 use serde_json::{Map, Value};
 use slurm_json::Version;
-use slurm_json::frame::{Asked, answer, framed};
+use slurm_json::frame::{Asked, answer, answer_with_errors};
 use state::State;
 use std::sync::Arc;
 
@@ -88,7 +88,7 @@ impl FromRequestParts<Arc<Core>> for Slurm {
             .map_err(IntoResponse::into_response)?;
         let named = named_user::check(&parts.headers, user.uid).await;
         let named = named.map_err(IntoResponse::into_response)?.unwrap_or_default();
-        let asked = Asked { user: named, cluster: core.cluster(), ..Asked::default() };
+        let asked = Asked { user: named, cluster: core.cluster_name(), ..Asked::default() };
         Ok(Self { version, user, asked })
     }
 }
@@ -101,7 +101,7 @@ impl Slurm {
 
     /// The same with warnings.
     fn answer_with(&self, fields: Map<String, Value>, warnings: &[String]) -> Response {
-        json(&framed(self.version, &self.asked, fields, &[], warnings))
+        json(&answer_with_errors(self.version, &self.asked, fields, &[], warnings))
     }
 
     /// An answer that may be long, made from a copy of the state, of what the user sees.
@@ -130,7 +130,7 @@ impl Slurm {
         let Self { version, user, asked } = self;
         slow_query::respond(core, user.uid, move |state| {
             let fields = view(state, &viewer, version)?;
-            let whole = framed(version, &asked, fields, &[], &warnings);
+            let whole = answer_with_errors(version, &asked, fields, &[], &warnings);
             let headers = HeaderMap::from_iter([(CONTENT_TYPE, JSON)]);
             Ok((headers, whole.to_string().into_bytes()))
         })

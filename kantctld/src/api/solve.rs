@@ -3,7 +3,7 @@
 
 use super::error::ApiFailure;
 use super::slow_query;
-use super::what_if::waiting;
+use super::what_if::first_waiting_task;
 use crate::admission_limits::SEARCH_TIME_MAX;
 use crate::core::Core;
 use axum::Json;
@@ -36,13 +36,13 @@ pub async fn solve(
     Path(key): Path<String>,
     body: Result<Json<SolveRequest>, JsonRejection>,
 ) -> Result<Json<SolveView>, ApiFailure> {
-    let (Json(request), key) = (body?, core.key(&key)?);
+    let (Json(request), key) = (body?, core.parse_job_key(&key)?);
     let trials = request.trials.unwrap_or(TRIALS);
     if trials == 0 {
         let message = "a search needs at least one trial".to_owned();
         return Err(Refusal::BadAsk { message }.into());
     }
-    core.refresh().await?;
+    core.wait_for_current_state().await?;
     let permit = core.admission.searches.take(user.uid).map_err(ApiFailure::Http)?;
     let is_abandoned = Arc::new(AtomicBool::new(false));
     let _stop_on_drop = StopOnDrop(is_abandoned.clone());
@@ -77,7 +77,7 @@ fn search_placement(
     effort: &Effort<'_>,
 ) -> Result<SolveView, ApiFailure> {
     let (state, now) = (core.state.read().clone(), core.now());
-    let key = waiting(&state, key)?;
+    let key = first_waiting_task(&state, key)?;
     // A copy: rounds continue meanwhile.
     let snapshot = core.scheduler_cache.with_current(&core.state, now, engine::Snapshot::clone);
     let solved = view::solve(&state, &snapshot, key, now, effort);

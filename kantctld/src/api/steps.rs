@@ -2,7 +2,7 @@
 //! are visible to all who can see the job; only the owner opens and closes them. Who may signal
 //! them and read their output is as for the job. Steps are not part of the replicated state.
 
-use super::audited::Remark;
+use super::audited::AuditRemark;
 use super::error::ApiFailure;
 use super::right_check::check_action;
 use super::tasks::{ANSWER_LIMIT, node_silent, refused};
@@ -29,7 +29,7 @@ pub async fn list(
     _user: net::User,
     Path(key): Path<String>,
 ) -> Result<Json<StepList>, ApiFailure> {
-    let key = core.key(&key)?;
+    let key = core.parse_job_key(&key)?;
     let (id, node) = first_node(&core, key, "list the steps of")?;
     match ask_node(&core, id, &node, StepWish::List).await? {
         StepAnswer::List(steps) => Ok(Json(StepList { steps })),
@@ -39,16 +39,16 @@ pub async fn list(
 }
 
 /// POST /v1/jobs/{key}/steps
-pub async fn wish(
+pub async fn handle_step_request(
     State(core): State<Arc<Core>>,
     user: net::User,
     Path(key): Path<String>,
-    Extension(remark): Extension<Remark>,
+    Extension(remark): Extension<AuditRemark>,
     body: Result<Json<StepWish>, JsonRejection>,
 ) -> Result<Json<StepAnswer>, ApiFailure> {
     let Json(wish) = body?;
     note_wish(&remark, &wish);
-    let key = core.key(&key)?;
+    let key = core.parse_job_key(&key)?;
     let action = match &wish {
         StepWish::List => JobAction::See,
         StepWish::Listen { .. } => JobAction::Read,
@@ -63,11 +63,11 @@ pub async fn wish(
 
 /// Writes an audit detail for wishes that change something: the start and end of a step, and
 /// signals.
-fn note_wish(remark: &Remark, wish: &StepWish) {
+fn note_wish(remark: &AuditRemark, wish: &StepWish) {
     match wish {
-        StepWish::Open(ask) => remark.detail(format!("open {}", ask.name)),
-        StepWish::Close { number, exit } => remark.detail(format!("close {number}: {exit}")),
-        StepWish::Signal { number, signal } => remark.detail(format!("{signal} to {number}")),
+        StepWish::Open(ask) => remark.set_detail(format!("open {}", ask.name)),
+        StepWish::Close { number, exit } => remark.set_detail(format!("close {number}: {exit}")),
+        StepWish::Signal { number, signal } => remark.set_detail(format!("{signal} to {number}")),
         // The client chooses where it begins, so each one is written if the job is another user's.
         StepWish::Listen { .. } => remark.mark_repeated_of_owner(),
         StepWish::Hold { .. } | StepWish::Say { .. } | StepWish::Speak { .. } | StepWish::List => {

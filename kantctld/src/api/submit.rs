@@ -1,7 +1,7 @@
 //! POST /v1/jobs: checks, resolves and proposes a job, and answers once it is durable. The owner is
 //! the authenticated user.
 
-use super::audited::Remark;
+use super::audited::AuditRemark;
 use super::error::ApiFailure;
 use super::origin::Origin;
 use super::right_check::check_dependencies;
@@ -29,14 +29,14 @@ pub async fn submit(
     Extension(disk_guard): Extension<Arc<DiskGuard>>,
     user: net::User,
     origin: Origin,
-    Extension(remark): Extension<Remark>,
+    Extension(remark): Extension<AuditRemark>,
     body: Result<Json<SubmitRequest>, JsonRejection>,
 ) -> Result<Json<SubmitAnswer>, ApiFailure> {
     let Json(request) = body?;
     check_ask(&request.ask)?;
     check_script(request.script.as_bytes())?;
     let environment = join_environment(&request.environment)?;
-    let known = core.state.read().request(Uid(user.uid), &request.request_key).is_some();
+    let known = core.state.read().answered_request(Uid(user.uid), &request.request_key).is_some();
     if !known {
         check_dependencies(&core, &user, &request.ask)?;
         disk_guard.check()?;
@@ -50,7 +50,7 @@ pub async fn submit(
         owner,
         groups,
         operator,
-        via: origin.node(),
+        via: origin.vouching_node(),
         ask: Box::new(request.ask),
         script: request.script,
         environment,
@@ -61,22 +61,27 @@ pub async fn submit(
 /// Proposes a job, or a set of jobs, and answers once it is durable.
 pub(super) async fn propose(
     core: &Core,
-    remark: &Remark,
+    remark: &AuditRemark,
     note: Option<String>,
     command: Command,
 ) -> Result<Json<SubmitAnswer>, ApiFailure> {
-    let events = core.command(command).await?;
+    let events = core.propose_command(command).await?;
     // The first component of a set has the number of the whole job.
     let submitted = events.iter().find_map(|event| match event {
         Event::JobSubmitted { job, tasks, .. } => Some((*job, *tasks)),
         _ => None,
     });
     let (job, tasks) = submitted.ok_or_else(no_outcome)?;
-    remark.target(job);
-    Ok(Json(accepted(core, note, job, tasks)))
+    remark.set_target(job);
+    Ok(Json(submit_answer(core, note, job, tasks)))
 }
 
-pub(super) fn accepted(core: &Core, note: Option<String>, job: JobId, tasks: u32) -> SubmitAnswer {
+pub(super) fn submit_answer(
+    core: &Core,
+    note: Option<String>,
+    job: JobId,
+    tasks: u32,
+) -> SubmitAnswer {
     SubmitAnswer { job, tasks, warning: join_warnings(note, dependency_warning(core, job)) }
 }
 
@@ -150,7 +155,7 @@ pub async fn refuse_what_never_fits(core: &Arc<Core>, ask: &Ask) -> Result<(), A
     let never = move |state: &State, snapshot: &Snapshot| {
         state::snapshot::never_fits(state, snapshot, &ask)
     };
-    refuse(core, never).await
+    refuse_if_never_fits(core, never).await
 }
 
 /// The same for a heterogeneous job, whose components must also fit together.
@@ -165,11 +170,11 @@ pub async fn refuse_a_set_that_never_fits(
         let together = || state::snapshot::never_fit_together(state, snapshot, &asks);
         alone.next().or_else(together)
     };
-    refuse(core, never).await
+    refuse_if_never_fits(core, never).await
 }
 
 /// Refuses if `never` still gives a reason on an up-to-date view.
-async fn refuse(
+async fn refuse_if_never_fits(
     core: &Arc<Core>,
     never: impl Fn(&State, &Snapshot) -> Option<Refusal> + Send + 'static,
 ) -> Result<(), ApiFailure> {

@@ -1,6 +1,6 @@
 //! POST /v1/jobs/set: submission of a heterogeneous job, checked, proposed and accepted as a whole.
 
-use super::audited::Remark;
+use super::audited::AuditRemark;
 use super::error::ApiFailure;
 use super::origin::Origin;
 use super::right_check::check_dependencies;
@@ -22,7 +22,7 @@ pub async fn submit(
     Extension(disk_guard): Extension<Arc<DiskGuard>>,
     user: net::User,
     origin: Origin,
-    Extension(remark): Extension<Remark>,
+    Extension(remark): Extension<AuditRemark>,
     body: Result<Json<SetRequest>, JsonRejection>,
 ) -> Result<Json<SubmitAnswer>, ApiFailure> {
     let Json(request) = body?;
@@ -30,7 +30,7 @@ pub async fn submit(
     request.asks.iter().try_for_each(check_ask)?;
     check_script(request.script.as_bytes())?;
     let environment = join_environment(&request.environment)?;
-    let known = core.state.read().request(Uid(user.uid), &request.request_key).is_some();
+    let known = core.state.read().answered_request(Uid(user.uid), &request.request_key).is_some();
     if !known {
         for ask in &request.asks {
             check_dependencies(&core, &user, ask)?;
@@ -46,7 +46,7 @@ pub async fn submit(
         owner,
         groups,
         operator,
-        via: origin.node(),
+        via: origin.vouching_node(),
         asks: request.asks,
         script: request.script,
         environment,

@@ -2,7 +2,7 @@
 //! its nodes, and end with its attempt. Only the owner may start them: for an operator it would
 //! mean to act as another user. They are not part of the replicated state.
 
-use super::audited::Remark;
+use super::audited::AuditRemark;
 use super::error::ApiFailure;
 use crate::core::Core;
 use axum::body::Bytes;
@@ -42,12 +42,12 @@ pub async fn start(
     State(core): State<Arc<Core>>,
     _user: net::User,
     Path(key): Path<String>,
-    Extension(remark): Extension<Remark>,
+    Extension(remark): Extension<AuditRemark>,
     body: Result<Json<LaunchRequest>, JsonRejection>,
 ) -> Result<Json<LaunchAnswer>, ApiFailure> {
     let Json(request) = body?;
-    remark.detail(format!("on node {}: {}", request.node, request.program.join(" ")));
-    let key = core.key(&key)?;
+    remark.set_detail(format!("on node {}: {}", request.node, request.program.join(" ")));
+    let key = core.parse_job_key(&key)?;
     check_size(&request)?;
     let (id, node) = find_node(&core, key, &request)?;
     let LaunchRequest { task, program, mut environment, work_dir, manner, .. } = request;
@@ -70,9 +70,9 @@ pub async fn watch(
     Path((key, task)): Path<(String, u64)>,
     Query(query): Query<TaskQuery>,
 ) -> Result<Response, ApiFailure> {
-    let key = core.key(&key)?;
+    let key = core.parse_job_key(&key)?;
     let TaskQuery { node, attempt, stdout_from, stderr_from, wait_seconds, lease_seconds } = query;
-    check_there(&core, key, attempt, &node)?;
+    check_runs_on_node(&core, key, attempt, &node)?;
     let wait_seconds = wait_seconds.min(WAIT_SECONDS_MAX);
     let (id, task) = (AttemptId { key, attempt }, TaskNumber(task));
     let wait = Span::from_seconds(wait_seconds);
@@ -81,7 +81,7 @@ pub async fn watch(
     let limit = Duration::from_secs(wait_seconds) + ANSWER_LIMIT;
     let asked = tokio::time::timeout(limit, core.sessions.watch_task(&node, question)).await;
     let news = asked.ok().flatten().ok_or_else(|| node_silent(&node))?;
-    Ok(answer(news))
+    Ok(output_response(news))
 }
 
 /// POST /v1/jobs/{key}/tasks/{task}/signal
@@ -89,13 +89,13 @@ pub async fn signal(
     State(core): State<Arc<Core>>,
     _user: net::User,
     Path((key, task)): Path<(String, u64)>,
-    Extension(remark): Extension<Remark>,
+    Extension(remark): Extension<AuditRemark>,
     body: Result<Json<SignalRequest>, JsonRejection>,
 ) -> Result<Json<LaunchAnswer>, ApiFailure> {
     let Json(SignalRequest { place, signal }) = body?;
-    remark.detail(signal);
-    let key = core.key(&key)?;
-    check_there(&core, key, place.attempt, &place.node)?;
+    remark.set_detail(signal);
+    let key = core.parse_job_key(&key)?;
+    check_runs_on_node(&core, key, place.attempt, &place.node)?;
     let id = AttemptId { key, attempt: place.attempt };
     let question = SignalTask { question: 0, id, task: TaskNumber(task), signal };
     let asked = core.sessions.signal_task(&place.node, question);
@@ -111,16 +111,16 @@ pub async fn signal(
 }
 
 /// POST /v1/jobs/{key}/tasks/{task}/input
-pub async fn feed(
+pub async fn send_input(
     State(core): State<Arc<Core>>,
     _user: net::User,
     Path((key, task)): Path<(String, u64)>,
     Query(query): Query<FeedQuery>,
     body: Bytes,
 ) -> Result<Json<LaunchAnswer>, ApiFailure> {
-    let key = core.key(&key)?;
+    let key = core.parse_job_key(&key)?;
     let FeedQuery { node, attempt, from } = query;
-    check_there(&core, key, attempt, &node)?;
+    check_runs_on_node(&core, key, attempt, &node)?;
     let (id, task) = (AttemptId { key, attempt }, TaskNumber(task));
     let question = FeedTask { question: 0, id, task, from, bytes: body.to_vec() };
     let asked = tokio::time::timeout(ANSWER_LIMIT, core.sessions.feed_task(&node, question)).await;
@@ -134,7 +134,7 @@ pub async fn feed(
 }
 
 /// Standard output, then standard error; headers have the length of the first, and the status.
-fn answer(news: TaskNews) -> Response {
+fn output_response(news: TaskNews) -> Response {
     let TaskNews { state, mut stdout, stderr, .. } = news;
     // A header value must be ASCII.
     let state = serde_json::to_string(&state).unwrap_or_default();
@@ -145,7 +145,7 @@ fn answer(news: TaskNews) -> Response {
 }
 
 /// Checks that the attempt runs on the node, so that a user cannot keep other nodes busy.
-fn check_there(
+fn check_runs_on_node(
     core: &Core,
     key: JobKey,
     attempt: Attempt,
@@ -218,7 +218,7 @@ fn find_node(
     let by_name = nodes().find(|node| node.as_str() == request.node);
     let by_address = || nodes().find(|node| address(node) == Some(request.node.as_str()));
     let node = by_name.or_else(by_address).ok_or_else(|| {
-        let has = common::hostlist::fold(nodes());
+        let has = common::hostlist::compress(nodes());
         let message = format!("job {key} does not run on node {}: it runs on {has}", request.node);
         refused("not_its_node", message)
     })?;
@@ -275,7 +275,7 @@ mod tests {
     fn headers_have_the_length_of_the_output_and_the_status() {
         let state = TaskState::Failed("im Kübel\n".to_owned());
         let news = TaskNews { question: 1, state, stdout: b"ab".to_vec(), stderr: b"c".to_vec() };
-        let answer = answer(news);
+        let answer = output_response(news);
         assert_eq!(answer.headers()[STDOUT_BYTES], "2");
         assert_eq!(answer.headers()[TASK_STATE], r#"{"failed":"im K?bel\n"}"#);
     }

@@ -7,7 +7,7 @@ use crate::core::Core;
 use axum::extract::{MatchedPath, Request};
 use axum::http::StatusCode;
 use common::id::Uid;
-use common::route::route;
+use common::route::find_route;
 use common::token::{self, Scope, TokenId};
 use net::{Caller, Refusal};
 
@@ -24,18 +24,18 @@ pub(super) fn check(
 ) -> Result<bool, Refusal> {
     if origin.is_jwt() {
         // Its signature was checked by the controller that received it.
-        let tokens = core.access().jwts.clone().ok_or_else(invalid)?;
+        let tokens = core.access().jwts.clone().ok_or_else(invalid_token_refusal)?;
         check_scope_of(request, tokens.scopes())?;
         return Ok(tokens.scopes().contains(&Scope::Admin));
     }
     let Some(id) = origin.token() else { return Ok(true) };
     let user = net::caller_identity(caller, request.headers())?;
-    let id: TokenId = id.parse().map_err(|_| invalid())?;
+    let id: TokenId = id.parse().map_err(|_| invalid_token_refusal())?;
     let now = core.now();
     let state = core.state.read();
     let found = state.token_by_id(&id);
     let valid = found.filter(|(_, token)| token.until > now && token.uid == Uid(user.uid));
-    let (_, token) = valid.ok_or_else(invalid)?;
+    let (_, token) = valid.ok_or_else(invalid_token_refusal)?;
     check_scope_of(request, &token.scopes)?;
     core.token_uses.note(id, now, |other| state.token_by_id(other).is_some());
     Ok(has_roles(core, token))
@@ -75,13 +75,13 @@ impl StreamToken {
 fn check_scope(method: &str, path: &str, scopes: &token::Scopes) -> Result<(), Refusal> {
     // axum answers HEAD by the route of GET.
     let method = if method == "HEAD" { "GET" } else { method };
-    let needed = route(method, path).and_then(|route| route.scope);
+    let needed = find_route(method, path).and_then(|route| route.scope);
     match needed {
         Some(scope) if scopes.contains(&scope) => Ok(()),
         Some(scope) => {
             let message = format!("this token lacks the scope {scope}, which the request needs");
             let hint = format!("create one with it: `kantctl token create --scope={scope}`");
-            Err(Refusal::new(StatusCode::FORBIDDEN, "scope_missing", message).hint(hint))
+            Err(Refusal::new(StatusCode::FORBIDDEN, "scope_missing", message).with_hint(hint))
         }
         None => {
             let message = "this request is not open to tokens: use kantctl";
@@ -91,9 +91,9 @@ fn check_scope(method: &str, path: &str, scopes: &token::Scopes) -> Result<(), R
 }
 
 /// The refusal of a token that does not exist. It does not say whether it ever did.
-pub fn invalid() -> Refusal {
+pub fn invalid_token_refusal() -> Refusal {
     let message = "this token is not valid: it has expired, was revoked, or was never created here";
-    Refusal::new(StatusCode::UNAUTHORIZED, "token_invalid", message).hint(net::TOKEN_HINT)
+    Refusal::new(StatusCode::UNAUTHORIZED, "token_invalid", message).with_hint(net::TOKEN_HINT)
 }
 
 #[cfg(test)]
@@ -141,7 +141,7 @@ mod tests {
                 };
                 if handlers.match_indices(word).any(is_call) {
                     let method = word.trim_end_matches('(').to_uppercase();
-                    assert!(route(&method, path).is_some(), "{method} {path} has no row");
+                    assert!(find_route(&method, path).is_some(), "{method} {path} has no row");
                     count += 1;
                 }
             }

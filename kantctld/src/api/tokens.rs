@@ -1,6 +1,6 @@
 //! Tokens for programs: created by their user, shown once, listed and revoked.
 
-use super::audited::Remark;
+use super::audited::AuditRemark;
 use super::error::ApiFailure;
 use super::origin::Origin;
 use super::right_check::check_role;
@@ -23,10 +23,10 @@ pub async fn create(
     State(core): State<Arc<Core>>,
     user: User,
     origin: Origin,
-    Extension(remark): Extension<Remark>,
+    Extension(remark): Extension<AuditRemark>,
     body: Result<Json<TokenRequest>, JsonRejection>,
 ) -> Result<Json<TokenAnswer>, ApiFailure> {
-    if let Some(node) = origin.voucher() {
+    if let Some(node) = origin.vouching_name() {
         core.access().check_token_maker(node).map_err(ApiFailure::Http)?;
     }
     let Json(TokenRequest { name, scopes, lifespan }) = body?;
@@ -37,12 +37,12 @@ pub async fn create(
     let hash = net::secret_hash(&secret);
     let id = TokenId::of_hash(&hash);
     let words: Vec<String> = scopes.iter().map(ToString::to_string).collect();
-    remark.target(&id);
-    remark.detail(words.join(","));
-    let via = origin.node();
+    remark.set_target(&id);
+    remark.set_detail(words.join(","));
+    let via = origin.vouching_node();
     let token = NewToken { hash, gid: Gid(user.gid), name, scopes, lifespan, via };
     let (actor, token) = (core.actor(&user), Box::new(token));
-    core.command(Command::CreateToken { actor, token }).await?;
+    core.propose_command(Command::CreateToken { actor, token }).await?;
     let token = view(&core, &id).ok_or(TokenRefusal::Unknown { id }).map_err(Refusal::from)?;
     Ok(Json(TokenAnswer { secret: Secret(secret), token }))
 }
@@ -56,7 +56,7 @@ pub async fn list(
     if query.all {
         check_role(&core.actor(&user), Right::Oversee)?;
     }
-    core.refresh().await?;
+    core.wait_for_current_state().await?;
     let ids: Vec<TokenId> = {
         let state = core.state.read();
         let shown = state.tokens().filter(|(_, token)| query.all || token.uid == Uid(user.uid));
@@ -77,7 +77,7 @@ pub async fn revoke(
         message: error.to_string(),
     })?;
     let token = view(&core, &id);
-    core.command(Command::RevokeToken { actor: core.actor(&user), id }).await?;
+    core.propose_command(Command::RevokeToken { actor: core.actor(&user), id }).await?;
     Ok(Json(TokenList { as_of: core.now(), tokens: token.into_iter().collect() }))
 }
 
@@ -92,6 +92,6 @@ fn view(core: &Core, id: &TokenId) -> Option<TokenView> {
         created: token.created,
         until: token.until,
         via: token.via.clone(),
-        last_use: core.token_uses.last(id),
+        last_use: core.token_uses.last_use(id),
     })
 }

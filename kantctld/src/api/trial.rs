@@ -86,7 +86,7 @@ fn try_submission(
     };
     let (tasks, outlook) = (
         if is_array { tasks } else { 0 },
-        what_if::view(outlook, |reason| viewer.reason(&copy, reason)),
+        what_if::view(outlook, |reason| viewer.visible_reason(&copy, reason)),
     );
     Ok(TrialView { job, tasks, queue, cpus: seen.cpus, outlook, warning, as_of: now })
 }

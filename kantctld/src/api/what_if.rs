@@ -23,12 +23,12 @@ pub async fn what_if(
     Path(key): Path<String>,
     body: Result<Json<WhatIfRequest>, JsonRejection>,
 ) -> Result<Json<WhatIfView>, ApiFailure> {
-    let (Json(request), key) = (body?, core.key(&key)?);
+    let (Json(request), key) = (body?, core.parse_job_key(&key)?);
     BadRequest::check_patch(&request.patch).map_err(Refusal::from)?;
     let (now, viewer) = (core.now(), core.viewer(&user));
     let owner = {
         let state = core.state.read();
-        state.job(state.meant(key).job).map(|record| record.spec.owner.uid)
+        state.job(state.resolve_key(key).job).map(|record| record.spec.owner.uid)
     };
     let (owner, access) = (owner.ok_or(Refusal::UnknownJob { key })?, core.access());
     let operator = access.actor(owner, access.groups(owner).await.as_ref()).operator;
@@ -53,14 +53,14 @@ fn forecast_changed(
     now: Time,
 ) -> Result<WhatIfView, ApiFailure> {
     let state = &core.state.read().clone();
-    let key = waiting(state, key)?;
+    let key = first_waiting_task(state, key)?;
     let (record, element) = state.element(key).ok_or(Refusal::UnknownJob { key })?;
-    let ask = request.patch.over(&record.spec.ask);
+    let ask = request.patch.apply_to(&record.spec.ask);
     check_ask(&ask)?;
-    state::may_wait(state, record, by.operator, &ask)?;
+    state::check_could_wait(state, record, by.operator, &ask)?;
     // A copy: rounds continue meanwhile.
     let snapshot = core.scheduler_cache.with_current(&core.state, now, engine::Snapshot::clone);
-    let job = snapshot.waiting(key).ok_or(Refusal::UnknownJob { key })?;
+    let job = snapshot.waiting_job(key).ok_or(Refusal::UnknownJob { key })?;
     // Checked first, whatever else keeps the job waiting.
     let free = Ask { hold: false, ..ask.clone() };
     let changed = match state::snapshot::never_fits(state, &snapshot, &free) {
@@ -71,12 +71,12 @@ fn forecast_changed(
         None => engine::what_if(&snapshot, now, with_changes(job, ask, element.released_at)),
     };
     let as_it_is = engine::outlook(&snapshot, now, key).ok_or(Refusal::UnknownJob { key })?;
-    let view = |outlook| view(outlook, |reason| by.viewer.reason(state, reason));
+    let view = |outlook| view(outlook, |reason| by.viewer.visible_reason(state, reason));
     Ok(WhatIfView { key, changed: view(changed), compared_with: view(as_it_is), as_of: now })
 }
 
 /// The job itself or, for an array, its first waiting task.
-pub(super) fn waiting(state: &state::State, key: JobKey) -> Result<JobKey, Refusal> {
+pub(super) fn first_waiting_task(state: &state::State, key: JobKey) -> Result<JobKey, Refusal> {
     let record = state.job(key.job).ok_or(Refusal::UnknownJob { key })?;
     let mut named =
         record.elements.iter().filter(|(index, _)| key.index.is_none_or(|_| **index == key.index));

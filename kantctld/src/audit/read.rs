@@ -24,7 +24,7 @@ const LINE_BYTES_MAX: u64 = 64 << 10;
 pub fn read(path: &Path, query: &AuditQuery) -> io::Result<AuditList> {
     let mut reading = Reading {
         query,
-        since: query.since.map(text_of),
+        since: query.since.map(time_text),
         limit: match query.limit {
             0 => LINES_DEFAULT,
             limit => limit.min(LINES_MAX),
@@ -48,7 +48,7 @@ pub fn read(path: &Path, query: &AuditQuery) -> io::Result<AuditList> {
 }
 
 /// The form of a time in the log.
-fn text_of(at: Time) -> String {
+fn time_text(at: Time) -> String {
     super::rfc3339_text(at)
 }
 
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     fn line(user: &str, verb: &str, result: &str, second: u64) -> String {
-        let at = text_of(Time(second * 1000));
+        let at = time_text(Time(second * 1000));
         serde_json::json!({
             "at": at, "uid": 7, "user": user, "via": "node g-1", "verb": verb, "target": "4",
             "result": result,

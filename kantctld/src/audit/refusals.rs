@@ -68,7 +68,7 @@ impl Refusals {
                     Source::Others => (None, "kantctld"),
                 };
                 let verb = "audit/more_refused";
-                let line = AuditLine::own(counted.last, via, verb, AuditResult::Refused);
+                let line = AuditLine::for_own_action(counted.last, via, verb, AuditResult::Refused);
                 let detail = format!("{} lines", counted.left_out);
                 lines.push(AuditLine { uid, detail, ..line });
             }

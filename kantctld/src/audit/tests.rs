@@ -13,7 +13,12 @@ fn config(dir: &Path, audit_log: &str) -> ControllerConfig {
 }
 
 fn line(target: &str) -> AuditLine {
-    let own = AuditLine::own(Time(1_700_000_000_123), "socket", "jobs/cancel", AuditResult::Done);
+    let own = AuditLine::for_own_action(
+        Time(1_700_000_000_123),
+        "socket",
+        "jobs/cancel",
+        AuditResult::Done,
+    );
     AuditLine { uid: Some(0), target: target.to_owned(), ..own }
 }
 

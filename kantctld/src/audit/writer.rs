@@ -41,7 +41,7 @@ impl Writer {
             if batch.is_empty() && lost == 0 {
                 return;
             }
-            let mut chain = self.chain();
+            let mut chain = self.chain_at_file_end();
             let text = self.text(&batch, lost, &mut chain);
             match self.file.append(&text) {
                 Ok(()) => {
@@ -86,7 +86,7 @@ impl Writer {
     }
 
     /// The chain at the end of the file. It goes on when another program moves the file.
-    fn chain(&self) -> Chain {
+    fn chain_at_file_end(&self) -> Chain {
         // A file that cannot be read cannot be written either.
         let of_file = || Chain::after(&self.file.last_line().unwrap_or_default());
         self.chain.clone().unwrap_or_else(of_file)
@@ -101,7 +101,7 @@ impl Writer {
         }
         if lost > 0 {
             let at = batch.last().map_or_else(crate::clock::wall_clock, |line| line.at);
-            let line = AuditLine::own(at, "kantctld", "audit/lost", AuditResult::Failed);
+            let line = AuditLine::for_own_action(at, "kantctld", "audit/lost", AuditResult::Failed);
             let line = AuditLine { detail: format!("{lost} lines"), ..line };
             append_ascii(&mut text, &line, chain);
         }

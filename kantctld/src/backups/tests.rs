@@ -120,7 +120,7 @@ fn a_directory_that_cannot_be_used_is_named() {
 fn a_backup_leaves_room_for_the_log_and_no_unfinished_file() {
     let dir = tempfile::tempdir().unwrap();
     let plan = BackupPlan { reserve_bytes: u64::MAX, ..plan(dir.path()) };
-    fs::write(plan.unfinished(), "of a power cut").unwrap();
+    fs::write(plan.unfinished_path(), "of a power cut").unwrap();
     let error = plan.write(&head(), &state(NOW), NOW).unwrap_err();
     assert!(error.to_string().contains("set `backup_dir`"), "{error}");
     assert_eq!(names(&plan), Vec::<String>::new());

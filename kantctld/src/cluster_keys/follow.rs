@@ -19,7 +19,7 @@ pub(super) enum Followed {
 ///
 /// # Errors
 /// Those of `authority`, which returns the fingerprint of a key's authority.
-pub(super) fn follow<E>(
+pub(super) fn keys_at_step<E>(
     keys: &ClusterKeys,
     status: &KeyStatus,
     authority: impl Fn(&ClusterKey) -> Result<String, E>,

@@ -23,7 +23,7 @@ fn site() -> Site {
 
 impl Site {
     fn status(&self, generation: u32, step: Option<RotationStep>) -> KeyStatus {
-        let new = authority(&self.new).unwrap();
+        let new = authority_fingerprint(&self.new).unwrap();
         let rotation =
             step.map(|step| Rotation { new: new.clone(), step, by: Uid(0), begun_at: Time(0) });
         let authority = rotation.is_none().then_some(new);
@@ -31,7 +31,7 @@ impl Site {
     }
 
     fn keys(&self) -> ClusterKeys {
-        let held = self.store.held().keys.clone();
+        let held = self.store.held_keys().keys.clone();
         assert_eq!(held, ClusterKeys::load(&self.store.path).unwrap(), "the file is the same");
         held
     }
@@ -43,7 +43,7 @@ const ISSUE: Option<RotationStep> = Some(RotationStep::Issue);
 #[test]
 fn each_step_changes_the_keys_and_the_last_one_ends_trust_in_the_old_one() {
     let site = site();
-    site.store.introduce(site.new.clone()).unwrap();
+    site.store.hold_new_key(site.new.clone()).unwrap();
     let of = |generation, issuing: &ClusterKey, other: Option<&ClusterKey>| ClusterKeys {
         generation,
         issuing: issuing.clone(),
@@ -55,18 +55,22 @@ fn each_step_changes_the_keys_and_the_last_one_ends_trust_in_the_old_one() {
         (3, None, Change::OneTrustedLess, of(3, &site.new, None)),
     ] {
         let status = site.status(generation, step);
-        assert_eq!(site.store.follow(&status).unwrap(), change);
+        assert_eq!(site.store.follow_step(&status).unwrap(), change);
         assert_eq!(site.keys(), keys);
-        assert_eq!(site.store.follow(&status).unwrap(), Change::None, "it follows already");
+        assert_eq!(site.store.follow_step(&status).unwrap(), Change::None, "it follows already");
     }
-    assert_eq!(site.store.follow(&KeyStatus::default()).unwrap(), Change::None, "read from disk");
+    assert_eq!(
+        site.store.follow_step(&KeyStatus::default()).unwrap(),
+        Change::None,
+        "read from disk"
+    );
 }
 
 #[test]
 fn a_controller_that_missed_steps_goes_to_the_present_one() {
     let site = site();
-    site.store.introduce(site.new.clone()).unwrap();
-    assert_eq!(site.store.follow(&site.status(3, None)).unwrap(), Change::OneTrustedLess);
+    site.store.hold_new_key(site.new.clone()).unwrap();
+    assert_eq!(site.store.follow_step(&site.status(3, None)).unwrap(), Change::OneTrustedLess);
     assert_eq!(site.keys().issuing, site.new);
 }
 
@@ -74,8 +78,9 @@ fn a_controller_that_missed_steps_goes_to_the_present_one() {
 fn a_controller_without_the_new_key_says_so_and_changes_nothing() {
     let site = site();
     for (generation, step) in [(1, TRUST), (2, ISSUE), (3, None)] {
-        let error = site.store.follow(&site.status(generation, step)).unwrap_err();
-        assert!(matches!(error, KeyStoreError::Lacks(of) if of == authority(&site.new).unwrap()));
+        let error = site.store.follow_step(&site.status(generation, step)).unwrap_err();
+        let wanted = authority_fingerprint(&site.new).unwrap();
+        assert!(matches!(error, KeyStoreError::Lacks(of) if of == wanted));
     }
     assert_eq!(site.keys(), ClusterKeys::new(site.old.clone()));
 }
@@ -83,10 +88,10 @@ fn a_controller_without_the_new_key_says_so_and_changes_nothing() {
 #[test]
 fn a_cancelled_replacement_leaves_the_old_key() {
     let site = site();
-    site.store.introduce(site.new.clone()).unwrap();
-    site.store.follow(&site.status(1, TRUST)).unwrap();
+    site.store.hold_new_key(site.new.clone()).unwrap();
+    site.store.follow_step(&site.status(1, TRUST)).unwrap();
     let cancelled = KeyStatus { generation: 2, ..KeyStatus::default() };
-    assert_eq!(site.store.follow(&cancelled).unwrap(), Change::OneTrustedLess);
+    assert_eq!(site.store.follow_step(&cancelled).unwrap(), Change::OneTrustedLess);
     assert_eq!(site.keys(), ClusterKeys { generation: 2, ..ClusterKeys::new(site.old.clone()) });
 }
 
@@ -100,22 +105,25 @@ fn only_the_key_that_the_log_names_is_taken() {
         (stranger(), site.status(1, TRUST)),
         (site.new.clone(), site.status(3, None)),
     ] {
-        let error = site.store.take(key, &status).unwrap_err();
+        let error = site.store.accept_new_key(key, &status).unwrap_err();
         assert!(matches!(error, KeyStoreError::NotExpected), "{error}");
     }
     assert_eq!(site.keys(), ClusterKeys::new(site.old.clone()));
-    let taken = site.store.take(site.new.clone(), &site.status(2, ISSUE)).unwrap();
+    let taken = site.store.accept_new_key(site.new.clone(), &site.status(2, ISSUE)).unwrap();
     assert_eq!(taken, Change::Step);
     assert_eq!((&site.keys().issuing, site.keys().generation), (&site.new, 2));
-    assert_eq!(site.store.take(site.new.clone(), &site.status(2, ISSUE)).unwrap(), Change::None);
+    assert_eq!(
+        site.store.accept_new_key(site.new.clone(), &site.status(2, ISSUE)).unwrap(),
+        Change::None
+    );
 }
 
 #[test]
 fn a_key_that_the_log_refused_is_dropped() {
     let site = site();
-    site.store.introduce(site.new.clone()).unwrap();
-    site.store.withdraw(&ClusterKey::generate().unwrap()).unwrap();
+    site.store.hold_new_key(site.new.clone()).unwrap();
+    site.store.drop_new_key(&ClusterKey::generate().unwrap()).unwrap();
     assert!(site.keys().other.is_some(), "it was another one");
-    site.store.withdraw(&site.new).unwrap();
+    site.store.drop_new_key(&site.new).unwrap();
     assert_eq!(site.keys(), ClusterKeys::new(site.old.clone()));
 }

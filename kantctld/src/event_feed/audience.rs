@@ -9,17 +9,17 @@ use std::sync::Arc;
 
 /// The owner of a job, and what else decides who sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Whose {
+pub struct JobOwnership {
     pub name: String,
     pub uid: Uid,
     pub account: Option<AccountName>,
     pub queue: Option<QueueName>,
 }
 
-/// Whose the jobs and services are that events are about.
+/// JobOwnership the jobs and services are that events are about.
 #[derive(Debug, Default)]
 pub struct Owners {
-    pub jobs: BTreeMap<JobId, Arc<Whose>>,
+    pub jobs: BTreeMap<JobId, Arc<JobOwnership>>,
     /// Jobs that are no longer in the state.
     pub forgotten: BTreeMap<JobId, Uid>,
     pub services: BTreeMap<ServiceName, Uid>,
@@ -29,7 +29,7 @@ pub struct Owners {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
     /// A job; `None` if it is no longer known whose it was.
-    Job(Option<Arc<Whose>>),
+    Job(Option<Arc<JobOwnership>>),
     /// What concerns one user: a service, a token, a job that is no longer known.
     User(Uid),
     Node,
@@ -39,7 +39,7 @@ pub enum Subject {
     Other,
 }
 
-impl Whose {
+impl JobOwnership {
     pub fn of(record: &Record) -> Self {
         let spec = &record.spec;
         Self {
@@ -52,7 +52,7 @@ impl Whose {
 
     /// Whether a reader with these limits sees the job.
     pub fn is_seen(&self, limits: &Limits) -> bool {
-        limits.has(self.uid, self.account.as_ref(), self.queue.as_ref())
+        limits.covers(self.uid, self.account.as_ref(), self.queue.as_ref())
     }
 }
 
@@ -97,7 +97,7 @@ impl Subject {
     }
 
     /// Whether a reader may have the event.
-    pub fn is_for(&self, viewer: &Viewer) -> bool {
+    pub fn is_visible_to(&self, viewer: &Viewer) -> bool {
         match (self, viewer.jobs_limits()) {
             (Self::Cluster, _) => true,
             (Self::Node, _) => !viewer.hides_nodes(),

@@ -94,7 +94,7 @@ impl Recent {
 
     /// Where a reader begins that wants the events since a point; `None`: later ones only.
     /// `applied` is the end of the log.
-    pub fn begin(&self, since: Option<Since>, applied: LogIndex) -> Begin {
+    pub fn begin_position(&self, since: Option<Since>, applied: LogIndex) -> Begin {
         let gap = match (since, self.gone) {
             (Some(Since::After(after)), _) if after.entry > applied && after > self.last => {
                 return Begin { after: self.last, gap: Some(Gap::Ahead(after)) };
@@ -106,14 +106,14 @@ impl Recent {
         let after = match (gap, since) {
             (Some(gone), _) => gone.last,
             (None, Some(Since::After(after))) => after,
-            (None, Some(Since::At(at))) => self.before(at),
+            (None, Some(Since::At(at))) => self.last_event_before(at),
             (None, None) => self.last,
         };
         Begin { after, gap: gap.map(Gap::Gone) }
     }
 
     /// The last event before a time.
-    fn before(&self, at: Time) -> EventSequence {
+    fn last_event_before(&self, at: Time) -> EventSequence {
         let count = self.entries.partition_point(|entry| entry.at < at);
         let last = count.checked_sub(1).and_then(|index| self.entries.get(index)?.last_sequence());
         last.or(self.gone.map(|gone| gone.last)).unwrap_or_default()
@@ -226,12 +226,12 @@ mod tests {
     fn a_time_is_the_point_before_its_first_event() {
         let recent = recent();
         let after = |at: u64| {
-            let begin = recent.begin(Some(Since::At(Time(at))), LogIndex(8));
+            let begin = recent.begin_position(Some(Since::At(Time(at))), LogIndex(8));
             assert_eq!(begin.gap, None);
             begin.after.to_string()
         };
         assert_eq!([0, 30, 31, 50, 51, 99].map(after), ["0-0", "0-0", "3-3", "3-3", "5-3", "8-1"]);
-        assert_eq!(recent.begin(None, LogIndex(8)).after, sequence("8-1"));
+        assert_eq!(recent.begin_position(None, LogIndex(8)).after, sequence("8-1"));
     }
 
     #[test]
@@ -243,10 +243,10 @@ mod tests {
         let gone = recent.gone.unwrap();
         assert_eq!(gone.last.entry.0 + recent.entries.len() as u64, 1000);
         for since in [Since::After(sequence("1-1")), Since::At(Time(20))] {
-            let begin = recent.begin(Some(since), LogIndex(1000));
+            let begin = recent.begin_position(Some(since), LogIndex(1000));
             assert_eq!(begin, Begin { after: gone.last, gap: Some(Gap::Gone(gone)) });
         }
-        let begin = recent.begin(Some(Since::After(gone.last)), LogIndex(1000));
+        let begin = recent.begin_position(Some(Since::After(gone.last)), LogIndex(1000));
         assert_eq!(begin, Begin { after: gone.last, gap: None });
         assert!(matches!(recent.next(sequence("1-1"), 9), Next::Gap(gap) if gap == gone));
     }
@@ -256,7 +256,7 @@ mod tests {
         let mut recent = recent();
         recent.restart(LogIndex(20), Time(200));
         let gap = |recent: &Recent, since: &str| {
-            recent.begin(Some(since.parse().unwrap()), LogIndex(20)).gap.is_some()
+            recent.begin_position(Some(since.parse().unwrap()), LogIndex(20)).gap.is_some()
         };
         assert!(gap(&recent, "20-1") && gap(&recent, "200") && !gap(&recent, "201"));
         recent.push(applied(21, 1, &[1]));
@@ -267,7 +267,7 @@ mod tests {
     fn an_event_of_another_log_is_a_gap_and_one_that_is_about_to_come_is_not() {
         let recent = recent();
         let begin = |since: &str, applied: u64| {
-            recent.begin(Some(since.parse().unwrap()), LogIndex(applied))
+            recent.begin_position(Some(since.parse().unwrap()), LogIndex(applied))
         };
         let ahead = sequence("9-1");
         assert_eq!(begin("9-1", 8), Begin { after: recent.last, gap: Some(Gap::Ahead(ahead)) });

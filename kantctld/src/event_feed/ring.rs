@@ -3,7 +3,7 @@
 //! stays behind.
 
 use super::Wanted;
-use super::audience::{Subject, Whose};
+use super::audience::{JobOwnership, Subject};
 use common::id::JobKey;
 use common::sync::Mutex;
 use common::wire::api::EventSequence;
@@ -38,7 +38,7 @@ pub struct Entry {
 pub struct General {
     pub line: Box<[u8]>,
     /// The other job: readers who see it get the whole line.
-    pub other: Option<Arc<Whose>>,
+    pub other: Option<Arc<JobOwnership>>,
 }
 
 impl Entry {
@@ -78,7 +78,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn takes(&self, entry: &Entry) -> bool {
+    fn wants(&self, entry: &Entry) -> bool {
         entry.sequence > self.after && self.wanted.matches(entry.job, &entry.subject)
     }
 }
@@ -134,7 +134,7 @@ impl Ring {
     }
 
     /// Registers a reader of lines after an event.
-    pub fn open(
+    pub fn add_reader(
         self: &Arc<Self>,
         permit: Permit,
         wanted: Arc<Wanted>,
@@ -151,7 +151,7 @@ impl Ring {
     }
 
     /// What the readers want.
-    pub fn wanted(&self) -> Vec<Arc<Wanted>> {
+    pub fn reader_filters(&self) -> Vec<Arc<Wanted>> {
         self.content.lock().readers.values().map(|reader| reader.wanted.clone()).collect()
     }
 
@@ -177,7 +177,7 @@ impl Content {
 
     fn add(&mut self, entry: Entry) {
         for reader in self.readers.values_mut() {
-            reader.came += u64::from(reader.takes(&entry));
+            reader.came += u64::from(reader.wants(&entry));
         }
         self.bytes += entry.bytes();
         self.entries.push_back(entry);
@@ -205,7 +205,7 @@ impl Content {
         reader.behind_since = None;
         if reader.at < self.first {
             reader.at = self.first;
-            let left = self.entries.iter().filter(|entry| reader.takes(entry)).count() as u64;
+            let left = self.entries.iter().filter(|entry| reader.wants(entry)).count() as u64;
             let missed = reader.came - reader.done - left;
             reader.done += missed;
             if missed > 0 {
@@ -219,7 +219,7 @@ impl Content {
                 break;
             }
             reader.at += 1;
-            if reader.takes(entry) {
+            if reader.wants(entry) {
                 reader.done += 1;
                 lines.extend_from_slice(entry.line_for(&reader.wanted.viewer));
             }

@@ -12,8 +12,8 @@ fn permit() -> Permit {
     AdmissionLimits::default().watches.take(1).unwrap()
 }
 
-fn whose(name: &str, uid: u32) -> Whose {
-    Whose { name: name.to_owned(), uid: Uid(uid), account: None, queue: None }
+fn whose(name: &str, uid: u32) -> JobOwnership {
+    JobOwnership { name: name.to_owned(), uid: Uid(uid), account: None, queue: None }
 }
 
 fn forgotten(job: u32) -> Event {
@@ -41,7 +41,7 @@ async fn about(reading: &mut Reading) -> Vec<u32> {
 }
 
 fn open(ring: &Arc<Ring>, wanted: Wanted) -> Reading {
-    ring.open(permit(), wanted.into(), EventSequence::default())
+    ring.add_reader(permit(), wanted.into(), EventSequence::default())
 }
 
 #[tokio::test]
@@ -53,7 +53,7 @@ async fn a_reader_of_one_user_gets_one_event_among_thousands_of_others() {
     let owner = |job: u32| if job == 5000 { "bob" } else { "ada" };
     let owners = (1..=5000).map(|job| (JobId(job), Arc::new(whose(owner(job), 1)))).collect();
     let owners = Owners { jobs: owners, ..Owners::default() };
-    append_lines(&ring, &ring.wanted(), &applied(1, 1..=5000), &owners);
+    append_lines(&ring, &ring.reader_filters(), &applied(1, 1..=5000), &owners);
     assert_eq!(about(&mut bob).await, [5000]);
     let mut seen = Vec::new();
     while seen.len() < 5000 {
@@ -67,7 +67,7 @@ async fn a_stream_ends_once_another_controller_leads() {
     let ring = Arc::new(Ring::default());
     let mut reading = open(&ring, Wanted::default());
     let (leads, mut leading) = watch::channel(true);
-    append_lines(&ring, &ring.wanted(), &applied(1, 1..=1), &Owners::default());
+    append_lines(&ring, &ring.reader_filters(), &applied(1, 1..=1), &Owners::default());
     leads.send_replace(false);
     let first = next_lines(&mut reading, &mut leading, None).await;
     assert!(matches!(first, Some(Taken::Lines(_))), "an earlier event: {first:?}");
@@ -189,7 +189,7 @@ async fn a_reader_who_does_not_see_all_jobs_gets_events_of_own_jobs_and_of_the_c
     let applied = Arc::new(AppliedEvents { entry: LogIndex(1), first: 1, at: Time(1), events });
     append_lines(
         &ring,
-        &ring.wanted(),
+        &ring.reader_filters(),
         &applied,
         &Owners { jobs: owners.into(), ..Owners::default() },
     );

@@ -3,7 +3,7 @@
 
 use super::group::Grouping;
 use super::read::Condition;
-use super::row::signed;
+use super::row::to_sqlite_integer;
 use super::schema::HistoryError;
 use common::time::Time;
 use common::wire::api::{EstimatesRow, EstimatesView, ReportQuery, RunGroup};
@@ -29,15 +29,15 @@ pub fn estimates(
     let since = query.since.min(until);
     let by = Grouping::parse(&query.by)?;
     let mut wanted = Condition::default();
-    wanted.and("r.ended_ms > ?", signed(since.0));
-    wanted.and("r.ended_ms <= ?", signed(until.0));
-    wanted.one_of("r.state", STATES);
-    wanted.seen(viewer.usage_limits());
-    wanted.users(&query.users);
-    wanted.one_of("r.account", &query.accounts);
-    wanted.one_of("r.queue", &query.queues);
+    wanted.add("r.ended_ms > ?", to_sqlite_integer(since.0));
+    wanted.add("r.ended_ms <= ?", to_sqlite_integer(until.0));
+    wanted.add_one_of("r.state", STATES);
+    wanted.add_visibility(viewer.usage_limits());
+    wanted.add_users(&query.users);
+    wanted.add_one_of("r.account", &query.accounts);
+    wanted.add_one_of("r.queue", &query.queues);
     let groups = read_groups(connection, &by, wanted).map_err(|source| {
-        HistoryError::at(connection.path().unwrap_or_default().as_ref(), source)
+        HistoryError::from_sql(connection.path().unwrap_or_default().as_ref(), source)
     })?;
     let mut rows: Vec<EstimatesRow> =
         groups.into_iter().map(|(group, tally)| tally.row(group)).collect();

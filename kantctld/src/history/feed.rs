@@ -41,7 +41,7 @@ pub struct HistoryRecords {
 impl HistoryRecords {
     /// Adds the records of these events, given the state right after them.
     pub fn add(&mut self, state: &State, events: &[Event]) {
-        self.ended.extend(history::ended(state, events));
+        self.ended.extend(history::ended_runs(state, events));
         self.nodes.extend(history::changed_nodes(state, events));
         self.steps.extend(history::ended_steps(events));
     }
@@ -87,7 +87,7 @@ pub struct Inbox {
 }
 
 #[must_use]
-pub fn feed() -> (Feed, Inbox) {
+pub fn feed_channel() -> (Feed, Inbox) {
     let (sender, receiver) = channel();
     let progress = Arc::new(FeedProgress::default());
     (
@@ -98,7 +98,7 @@ pub fn feed() -> (Feed, Inbox) {
 
 impl Feed {
     /// Sends the records of an applied entry.
-    pub fn applied(&self, index: LogIndex, records: HistoryRecords) {
+    pub fn send_applied(&self, index: LogIndex, records: HistoryRecords) {
         let FeedProgress { applied, waiting, left_out } = self.progress.as_ref();
         if waiting.load(Ordering::Relaxed) > WAITING_MAX {
             if !records.is_empty() {
@@ -113,7 +113,7 @@ impl Feed {
     }
 
     /// Notes that the state was restored from a snapshot.
-    pub fn restored(&self, index: LogIndex) {
+    pub fn note_restored(&self, index: LogIndex) {
         let _ = self.sender.send(HistoryMessage::Restored(index));
         self.progress.applied.store(index.0, Ordering::SeqCst);
     }

@@ -1,7 +1,7 @@
 //! Queries for runs by user, account, queue, state and time, one page at a time. Values of a query
 //! are bound to the statement, not part of its text.
 
-use super::row::{self, READ, Reader, signed, task_column};
+use super::row::{self, READ, Reader, task_column, to_sqlite_integer};
 use super::schema::HistoryError;
 use super::steps;
 use common::id::JobKey;
@@ -30,13 +30,13 @@ pub(super) struct Condition {
 
 impl Condition {
     /// Adds a condition with one value.
-    pub(super) fn and(&mut self, part: &str, value: impl Into<Value>) {
+    pub(super) fn add(&mut self, part: &str, value: impl Into<Value>) {
         self.parts.push(part.to_owned());
         self.values.push(value.into());
     }
 
     /// Adds: the column is one of these comma-separated words; no words add nothing.
-    pub(super) fn one_of(&mut self, column: &str, words: &str) {
+    pub(super) fn add_one_of(&mut self, column: &str, words: &str) {
         let words: Vec<&str> = words.split(',').map(str::trim).filter(|w| !w.is_empty()).collect();
         if words.is_empty() {
             return;
@@ -46,7 +46,7 @@ impl Condition {
     }
 
     /// Adds: not hidden by these limits.
-    pub(super) fn seen(&mut self, limits: Option<&Limits>) {
+    pub(super) fn add_visibility(&mut self, limits: Option<&Limits>) {
         let Some(Limits { uid, queues, accounts, .. }) = limits else { return };
         let mut parts = vec!["r.uid = ?".to_owned()];
         self.values.push(Value::from(uid.0));
@@ -63,7 +63,7 @@ impl Condition {
 
     /// Adds: one of these users, by name or uid. A single user becomes one condition, for which an
     /// index gives the runs in order of time.
-    pub(super) fn users(&mut self, words: &str) {
+    pub(super) fn add_users(&mut self, words: &str) {
         let words = words.split(',').map(str::trim).filter(|word| !word.is_empty());
         let (uids, names): (Vec<&str>, Vec<&str>) =
             words.partition(|word| word.parse::<u32>().is_ok());
@@ -107,7 +107,7 @@ fn page_statement(
 ) -> Result<(String, Vec<Value>, u32), HistoryError> {
     let limit = query.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX);
     let mut wanted = conditions(query)?;
-    wanted.seen(viewer.jobs_limits());
+    wanted.add_visibility(viewer.jobs_limits());
     if let Some(cursor) = &query.after {
         let [ended, job, task, run] = read_cursor(cursor)?;
         wanted.parts.push("(r.ended_ms, r.job, r.task, r.run) < (?, ?, ?, ?)".to_owned());
@@ -127,13 +127,14 @@ fn page_statement(
 ///
 /// # Errors
 /// [`HistoryError`]; [`HistoryError::Question`] for an invalid query.
-pub fn runs(
+pub fn query_runs(
     connection: &Connection,
     query: &HistoryQuery,
     viewer: &Viewer,
 ) -> Result<HistoryList, HistoryError> {
     let (sql, values, limit) = page_statement(query, viewer)?;
-    let failed = |source| HistoryError::at(connection.path().unwrap_or_default().as_ref(), source);
+    let failed =
+        |source| HistoryError::from_sql(connection.path().unwrap_or_default().as_ref(), source);
     let mut statement = connection.prepare(&sql).map_err(failed)?;
     let mut rows = statement.query(params_from_iter(values)).map_err(failed)?;
     let (mut list, mut reader) = (HistoryList::default(), Reader::default());
@@ -144,7 +145,7 @@ pub fn runs(
             break;
         }
         (seen, last) = (seen + 1, Some(cursor(row).map_err(failed)?));
-        bytes += row::length(row).map_err(failed)?;
+        bytes += row::row_bytes(row).map_err(failed)?;
         match reader.read(row) {
             Ok(run) => list.runs.push(run),
             // For example written by a later release. The other runs are still shown.
@@ -152,7 +153,7 @@ pub fn runs(
         }
     }
     if query.steps {
-        steps::add(connection, &mut list.runs)?;
+        steps::add_to_runs(connection, &mut list.runs)?;
     }
     Ok(list)
 }
@@ -167,29 +168,30 @@ pub fn node_changes(connection: &Connection, since: Time) -> Result<Vec<NodeChan
                WHERE old.node = own.node AND old.at_ms < ?1) ORDER BY at_ms, node";
     let read = || -> rusqlite::Result<Vec<NodeChange>> {
         let mut statement = connection.prepare(sql)?;
-        let rows = statement.query_map([signed(since.0)], row::node_change)?;
+        let rows = statement.query_map([to_sqlite_integer(since.0)], row::node_change)?;
         let changes: rusqlite::Result<Vec<Option<NodeChange>>> = rows.collect();
         Ok(changes?.into_iter().flatten().collect())
     };
-    read()
-        .map_err(|source| HistoryError::at(connection.path().unwrap_or_default().as_ref(), source))
+    read().map_err(|source| {
+        HistoryError::from_sql(connection.path().unwrap_or_default().as_ref(), source)
+    })
 }
 
 fn conditions(query: &HistoryQuery) -> Result<Condition, HistoryError> {
     let mut wanted = Condition::default();
-    jobs(&mut wanted, &query.jobs)?;
-    wanted.users(&query.users);
-    wanted.one_of("r.account", &query.accounts);
-    wanted.one_of("r.queue", &query.queues);
-    wanted.one_of("r.state", &query.states);
+    add_jobs(&mut wanted, &query.jobs)?;
+    wanted.add_users(&query.users);
+    wanted.add_one_of("r.account", &query.accounts);
+    wanted.add_one_of("r.queue", &query.queues);
+    wanted.add_one_of("r.state", &query.states);
     if let Some(since) = query.since {
-        wanted.and("r.ended_ms >= ?", signed(since.0));
+        wanted.add("r.ended_ms >= ?", to_sqlite_integer(since.0));
     }
     if let Some(until) = query.until {
-        wanted.and("r.ended_ms < ?", signed(until.0));
+        wanted.add("r.ended_ms < ?", to_sqlite_integer(until.0));
     }
     if let Some(until) = query.submitted_until {
-        wanted.and("r.submitted_ms <= ?", signed(until.0));
+        wanted.add("r.submitted_ms <= ?", to_sqlite_integer(until.0));
     }
     if !query.every_run {
         wanted.parts.push("r.requeued = 0".to_owned());
@@ -198,7 +200,7 @@ fn conditions(query: &HistoryQuery) -> Result<Condition, HistoryError> {
 }
 
 /// Adds: one of these jobs, with all their tasks, or one of these single tasks.
-fn jobs(wanted: &mut Condition, words: &str) -> Result<(), HistoryError> {
+fn add_jobs(wanted: &mut Condition, words: &str) -> Result<(), HistoryError> {
     let keys = words.split(',').filter(|word| !word.is_empty()).map(str::parse::<JobKey>);
     let keys: Vec<JobKey> = keys
         .collect::<Result<_, _>>()

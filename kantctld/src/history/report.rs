@@ -3,7 +3,7 @@
 
 use super::group::Grouping;
 use super::read::Condition;
-use super::row::signed;
+use super::row::to_sqlite_integer;
 use super::schema::HistoryError;
 use common::id::NodeName;
 use common::time::Time;
@@ -33,7 +33,8 @@ pub fn report(
     let until = query.until.unwrap_or(now).min(now);
     let since = query.since.min(until);
     let by = Grouping::parse(&query.by)?;
-    let failed = |source| HistoryError::at(connection.path().unwrap_or_default().as_ref(), source);
+    let failed =
+        |source| HistoryError::from_sql(connection.path().unwrap_or_default().as_ref(), source);
     let mut rows: BTreeMap<RunGroup, Sum> = BTreeMap::new();
     add_ended(connection, (query, viewer), &by, since, until, as_of, &mut rows).map_err(failed)?;
     for run in running.filter(|run| is_included(query, viewer, run)) {
@@ -52,7 +53,7 @@ pub fn report(
     }
     let mut rows: Vec<ReportRow> = rows.into_iter().map(|(group, sum)| sum.row(group)).collect();
     rows.sort_by_key(|row| (Reverse(row.gpu_milliseconds), Reverse(row.cpu_milliseconds)));
-    let nodes = nodes(connection, since, until).map_err(failed)?;
+    let nodes = query_node_use(connection, since, until).map_err(failed)?;
     Ok(ReportView { since, until, rows, nodes })
 }
 
@@ -86,15 +87,15 @@ fn add_ended(
     as_of: Time,
     rows: &mut BTreeMap<RunGroup, Sum>,
 ) -> rusqlite::Result<()> {
-    let (since, until) = (signed(since.0), signed(until.0));
+    let (since, until) = (to_sqlite_integer(since.0), to_sqlite_integer(until.0));
     let mut wanted = Condition::default();
-    wanted.and("r.ended_ms > ?", since);
-    wanted.and("r.allocated_ms < ?", until);
-    wanted.and("r.ended_ms <= ?", signed(as_of.0));
-    wanted.seen(viewer.usage_limits());
-    wanted.users(&query.users);
-    wanted.one_of("r.account", &query.accounts);
-    wanted.one_of("r.queue", &query.queues);
+    wanted.add("r.ended_ms > ?", since);
+    wanted.add("r.allocated_ms < ?", until);
+    wanted.add("r.ended_ms <= ?", to_sqlite_integer(as_of.0));
+    wanted.add_visibility(viewer.usage_limits());
+    wanted.add_users(&query.users);
+    wanted.add_one_of("r.account", &query.accounts);
+    wanted.add_one_of("r.queue", &query.queues);
     // The fraction of a run within the range; its use is spread evenly over its time.
     let part = format!(
         "(min(r.ended_ms, {until}) - max(r.allocated_ms, {since})) * 1.0 \
@@ -129,20 +130,24 @@ fn is_included(query: &ReportQuery, viewer: &Viewer, run: &HistoryRun) -> bool {
     let uid = owner.uid.to_string();
     let seen = viewer
         .usage_limits()
-        .is_none_or(|limits| limits.has(owner.uid, ask.account.as_ref(), ask.queue.as_ref()));
+        .is_none_or(|limits| limits.covers(owner.uid, ask.account.as_ref(), ask.queue.as_ref()));
     seen && one_of(&query.users, &[&owner.name, &uid])
         && one_of(&query.accounts, &[ask.account.as_ref().map_or("", |a| a.as_str())])
         && one_of(&query.queues, &[ask.queue.as_ref().map_or("", |q| q.as_str())])
 }
 
 /// How the nodes' time in the range was spent.
-fn nodes(connection: &Connection, since: Time, until: Time) -> rusqlite::Result<Vec<NodeUse>> {
+fn query_node_use(
+    connection: &Connection,
+    since: Time,
+    until: Time,
+) -> rusqlite::Result<Vec<NodeUse>> {
     let mut statement = connection.prepare(
         "SELECT node, at_ms, cpus, gpus, standing, \
          lead(at_ms) OVER (PARTITION BY node ORDER BY at_ms) FROM node_changes \
          WHERE at_ms < ?1 ORDER BY node, at_ms",
     )?;
-    let mut rows = statement.query([Value::from(signed(until.0))])?;
+    let mut rows = statement.query([Value::from(to_sqlite_integer(until.0))])?;
     let mut nodes: BTreeMap<String, NodeUse> = BTreeMap::new();
     while let Some(row) = rows.next()? {
         let name: String = row.get(0)?;

@@ -2,7 +2,7 @@
 //! rest, so that a run can be read back complete.
 
 use super::schema::HistoryError;
-use common::hostlist::fold;
+use common::hostlist::compress;
 use common::id::{AccountName, ArrayIndex, JobId, JobKey, NodeName, QosName, QueueName, Uid};
 use common::job::{Ask, ExitStatus, Outcome, Owner, Phase, SetPlace, Usage};
 use common::resource::Allocation;
@@ -60,12 +60,12 @@ pub(super) fn task_column(index: Option<ArrayIndex>) -> i64 {
 }
 
 /// SQLite's integers are signed; milliseconds and bytes fit.
-pub(super) fn signed(number: u64) -> i64 {
+pub(super) fn to_sqlite_integer(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn at(time: Option<Time>) -> Option<i64> {
-    time.map(|time| signed(time.0))
+fn time_column(time: Option<Time>) -> Option<i64> {
+    time.map(|time| to_sqlite_integer(time.0))
 }
 
 /// Inserts a run with [`INSERT`].
@@ -110,25 +110,25 @@ pub(super) fn write(insert: &mut Statement<'_>, run: &HistoryRun) -> rusqlite::R
         name(job.ask.qos.as_ref().map(|qos| qos.as_str())),
         job.state,
         run.requeued,
-        signed(job.submitted_at.0),
-        at(run.allocated_at),
-        at(job.started_at),
-        at(job.ended_at).unwrap_or(0),
-        signed(job.suspended.0),
-        job.ask.time_limit.map(|limit| signed(limit.0)),
+        to_sqlite_integer(job.submitted_at.0),
+        time_column(run.allocated_at),
+        time_column(job.started_at),
+        time_column(job.ended_at).unwrap_or(0),
+        to_sqlite_integer(job.suspended.0),
+        job.ask.time_limit.map(|limit| to_sqlite_integer(limit.0)),
         job.exit.map(|exit| exit.code),
         job.exit.and_then(|exit| exit.signal),
         shares.clone().count(),
-        fold(shares.map(|share| &share.node)),
+        compress(shares.map(|share| &share.node)),
         job.cpus.0,
-        signed(job.memory.0),
+        to_sqlite_integer(job.memory.0),
         job.gpus.0,
-        signed(run.gpu_milliseconds),
-        signed(run.cpu_milliseconds),
-        job.usage.map(|usage| signed(usage.cpu.0)),
-        job.usage.map(|usage| signed(usage.memory_peak.0)),
-        gpu.and_then(|gpu| gpu.busy_percent()).map(signed),
-        gpu.map(|gpu| signed(gpu.energy_joules)),
+        to_sqlite_integer(run.gpu_milliseconds),
+        to_sqlite_integer(run.cpu_milliseconds),
+        job.usage.map(|usage| to_sqlite_integer(usage.cpu.0)),
+        job.usage.map(|usage| to_sqlite_integer(usage.memory_peak.0)),
+        gpu.and_then(|gpu| gpu.busy_percent()).map(to_sqlite_integer),
+        gpu.map(|gpu| to_sqlite_integer(gpu.energy_joules)),
         job.message,
         encode(&detail),
     ])?;
@@ -151,7 +151,7 @@ pub(super) fn encode(value: &impl Serialize) -> Vec<u8> {
 }
 
 /// The approximate size of a row of [`READ`].
-pub(super) fn length(row: &Row<'_>) -> rusqlite::Result<usize> {
+pub(super) fn row_bytes(row: &Row<'_>) -> rusqlite::Result<usize> {
     Ok(row.get_ref(13)?.as_blob()?.len() + row.get_ref(14)?.as_blob()?.len())
 }
 
@@ -165,11 +165,11 @@ impl Reader {
     /// Reads the run in a row of [`READ`].
     pub(super) fn read(&mut self, row: &Row<'_>) -> Result<HistoryRun, HistoryError> {
         let job: i64 = row.get(0).map_err(|error| unreadable(0, &error))?;
-        let read = self.whole(row, job);
+        let read = self.decode_run(row, job);
         read.map_err(|why| HistoryError::Row { job, why })
     }
 
-    fn whole(&mut self, row: &Row<'_>, job: i64) -> Result<HistoryRun, String> {
+    fn decode_run(&mut self, row: &Row<'_>, job: i64) -> Result<HistoryRun, String> {
         let detail: Detail = decode(&bytes(row, 13)?)?;
         let mut ask = self.ask(row, job)?.as_ref().clone();
         let Changing { queue, qos, account, time_limit } = detail.changing;

@@ -52,7 +52,7 @@ pub enum HistoryError {
 }
 
 impl HistoryError {
-    pub(super) fn at(path: &Path, source: rusqlite::Error) -> Self {
+    pub(super) fn from_sql(path: &Path, source: rusqlite::Error) -> Self {
         Self::Sql { path: path.to_owned(), source }
     }
 }
@@ -158,7 +158,7 @@ enum OpenError {
 
 fn try_open(path: &Path, cluster: ClusterId) -> Result<Connection, OpenError> {
     keep_private(path).map_err(OpenError::Failed)?;
-    let failed = |source| OpenError::Failed(HistoryError::at(path, source));
+    let failed = |source| OpenError::Failed(HistoryError::from_sql(path, source));
     let mut connection = Connection::open(path).map_err(failed)?;
     connection.busy_timeout(BUSY_LIMIT).map_err(failed)?;
     let found: i64 =
@@ -177,7 +177,7 @@ fn try_open(path: &Path, cluster: ClusterId) -> Result<Connection, OpenError> {
         transaction.commit()
     });
     made.map_err(failed)?;
-    let owner: String = meta(&connection, "cluster").map_err(failed)?.unwrap_or_default();
+    let owner: String = meta_value(&connection, "cluster").map_err(failed)?.unwrap_or_default();
     if owner == cluster.to_string() { Ok(connection) } else { Err(OpenError::OtherCluster(owner)) }
 }
 
@@ -200,7 +200,11 @@ fn keep_private(path: &Path) -> Result<(), HistoryError> {
 ///
 /// # Errors
 /// [`HistoryError`]; then the next start moves the file aside.
-pub fn adopt(state_dir: &Path, before: ClusterId, now: ClusterId) -> Result<(), HistoryError> {
+pub fn adopt_after_restore(
+    state_dir: &Path,
+    before: ClusterId,
+    now: ClusterId,
+) -> Result<(), HistoryError> {
     let path = state_dir.join(FILE);
     if !path.exists() {
         return Ok(());
@@ -214,7 +218,7 @@ pub fn adopt(state_dir: &Path, before: ClusterId, now: ClusterId) -> Result<(), 
         }
         transaction.commit()
     });
-    adopted.map_err(|source| HistoryError::at(&path, source))
+    adopted.map_err(|source| HistoryError::from_sql(&path, source))
 }
 
 /// Whether the file itself is damaged.
@@ -252,7 +256,7 @@ fn with_suffix(path: &Path, more: &str) -> PathBuf {
 }
 
 /// A value of the `meta` table.
-pub(super) fn meta<T: rusqlite::types::FromSql>(
+pub(super) fn meta_value<T: rusqlite::types::FromSql>(
     connection: &Connection,
     name: &str,
 ) -> Result<Option<T>, rusqlite::Error> {
@@ -278,7 +282,7 @@ mod tests {
         drop(open(&path, ClusterId(1)).unwrap());
         assert!(dir.path().join("accounting.sqlite.damaged").exists());
         let mine = open(&path, ClusterId(2)).unwrap();
-        let owner: Option<String> = meta(&mine, "cluster").unwrap();
+        let owner: Option<String> = meta_value(&mine, "cluster").unwrap();
         assert_eq!(owner, Some(ClusterId(2).to_string()));
         let aside = format!("accounting.sqlite.cluster-{}", ClusterId(1));
         assert!(dir.path().join(aside).exists());
@@ -288,15 +292,15 @@ mod tests {
     fn the_file_of_a_restored_cluster_is_kept_and_no_other() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(FILE);
-        adopt(dir.path(), ClusterId(1), ClusterId(2)).unwrap();
+        adopt_after_restore(dir.path(), ClusterId(1), ClusterId(2)).unwrap();
         assert!(!path.exists(), "no file is created");
         let file = open(&path, ClusterId(1)).unwrap();
         file.execute("INSERT INTO meta VALUES ('applied', 9)", []).unwrap();
         drop(file);
-        adopt(dir.path(), ClusterId(3), ClusterId(2)).unwrap();
-        adopt(dir.path(), ClusterId(1), ClusterId(2)).unwrap();
+        adopt_after_restore(dir.path(), ClusterId(3), ClusterId(2)).unwrap();
+        adopt_after_restore(dir.path(), ClusterId(1), ClusterId(2)).unwrap();
         let file = open(&path, ClusterId(2)).unwrap();
-        assert_eq!(meta::<i64>(&file, "applied").unwrap(), None);
+        assert_eq!(meta_value::<i64>(&file, "applied").unwrap(), None);
         assert_eq!(
             std::fs::read_dir(dir.path())
                 .unwrap()

@@ -1,7 +1,7 @@
 //! Conversion of steps to rows and back. They are written when the first node of the run reports
 //! them, possibly before the run ends, and deleted with the run. Only finished steps are stored.
 
-use super::row::{signed, task_column};
+use super::row::{task_column, to_sqlite_integer};
 use super::schema::HistoryError;
 use common::id::JobKey;
 use common::job::{ExitStatus, StepRecord};
@@ -39,8 +39,8 @@ pub(super) fn write(
                 run,
                 step.number,
                 step.name,
-                signed(step.started_at.0),
-                signed(step.ended_at.unwrap_or(step.started_at).0),
+                to_sqlite_integer(step.started_at.0),
+                to_sqlite_integer(step.ended_at.unwrap_or(step.started_at).0),
                 step.exit.map(|exit| exit.code),
                 step.exit.and_then(|exit| exit.signal),
                 step.cut_off,
@@ -56,8 +56,12 @@ pub(super) fn write(
 }
 
 /// Adds the steps to runs.
-pub(super) fn add(connection: &Connection, runs: &mut [HistoryRun]) -> Result<(), HistoryError> {
-    let failed = |source| HistoryError::at(connection.path().unwrap_or_default().as_ref(), source);
+pub(super) fn add_to_runs(
+    connection: &Connection,
+    runs: &mut [HistoryRun],
+) -> Result<(), HistoryError> {
+    let failed =
+        |source| HistoryError::from_sql(connection.path().unwrap_or_default().as_ref(), source);
     let mut read = connection.prepare(READ).map_err(failed)?;
     for run in runs {
         let JobKey { job, index } = run.job.key;

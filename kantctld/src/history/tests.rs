@@ -85,12 +85,13 @@ impl TestAccounting {
 
     /// Feeds a log entry with these runs.
     fn feed_runs(&self, index: u64, runs: Vec<HistoryRun>) {
-        self.feed().applied(LogIndex(index), HistoryRecords { runs, ..HistoryRecords::default() });
+        self.feed()
+            .send_applied(LogIndex(index), HistoryRecords { runs, ..HistoryRecords::default() });
     }
 
     async fn read(&self, query: HistoryQuery) -> HistoryList {
         assert!(self.history().flush().await);
-        runs(&self.history().reader().unwrap(), &query, &Viewer::ALL).unwrap()
+        query_runs(&self.history().reader().unwrap(), &query, &Viewer::ALL).unwrap()
     }
 
     async fn jobs(&self, query: HistoryQuery) -> Vec<String> {
@@ -109,7 +110,7 @@ fn opened(dir: &Path, kept: Option<Span>) -> (Feed, History, HistoryThread) {
 }
 
 fn opened_on(dir: &Path, kept: Option<Span>, state: SharedState) -> (Feed, History, HistoryThread) {
-    let (feed, inbox) = feed();
+    let (feed, inbox) = feed_channel();
     let cluster = ClusterId(7);
     let wanted = HistoryOptions { state_dir: dir, cluster, kept, state };
     let (history, keeper) = start(inbox, wanted).unwrap();
@@ -187,7 +188,10 @@ async fn filters_are_bound_values() {
         HistoryQuery { jobs: "x".to_owned(), ..all() },
         HistoryQuery { after: Some("1.2".to_owned()), ..all() },
     ] {
-        assert!(matches!(runs(&reader, &wrong, &Viewer::ALL), Err(HistoryError::Question(_))));
+        assert!(matches!(
+            query_runs(&reader, &wrong, &Viewer::ALL),
+            Err(HistoryError::Question(_))
+        ));
     }
 }
 
@@ -252,7 +256,7 @@ async fn the_time_of_a_node_follows_its_changes() {
     ];
     accounting
         .feed()
-        .applied(LogIndex(1), HistoryRecords { nodes: changes, ..HistoryRecords::default() });
+        .send_applied(LogIndex(1), HistoryRecords { nodes: changes, ..HistoryRecords::default() });
     assert!(accounting.history().flush().await);
     let reader = accounting.history().reader().unwrap();
     let query = ReportQuery { since: Time(4 * HOUR), ..ReportQuery::default() };
@@ -270,14 +274,14 @@ async fn only_old_runs_are_purged() {
     let (feed, history, keeper) = opened(dir.path(), None);
     let runs_of =
         |jobs: Vec<HistoryRun>| HistoryRecords { runs: jobs, ..HistoryRecords::default() };
-    feed.applied(LogIndex(1), runs_of(vec![run(1, 1, 2), run(2, 10, 20)]));
+    feed.send_applied(LogIndex(1), runs_of(vec![run(1, 1, 2), run(2, 10, 20)]));
     assert!(history.flush().await);
     keeper.stop();
     let path = dir.path().join(FILE);
     let mut file = write::File::open(&path, ClusterId(7)).unwrap();
     assert!(file.purge(Time(15 * HOUR)).unwrap());
     let reader = history.reader().unwrap();
-    let left = runs(&reader, &HistoryQuery::default(), &Viewer::ALL).unwrap().runs;
+    let left = query_runs(&reader, &HistoryQuery::default(), &Viewer::ALL).unwrap().runs;
     assert_eq!(left, [run(2, 10, 20)]);
     let asks: i64 = reader.query_row("SELECT count(*) FROM asks", [], |row| row.get(0)).unwrap();
     assert_eq!(asks, 1);
@@ -307,16 +311,16 @@ async fn the_steps_of_a_run_are_returned_on_request_and_deleted_with_it() {
     let id = AttemptId { key: run(1, 1, 2).job.key, attempt: Attempt(1) };
     for index in [1, 2] {
         let steps = vec![EndedSteps { id, steps: vec![step(0), step(1)] }];
-        feed.applied(LogIndex(index), HistoryRecords { steps, ..HistoryRecords::default() });
+        feed.send_applied(LogIndex(index), HistoryRecords { steps, ..HistoryRecords::default() });
     }
-    feed.applied(
+    feed.send_applied(
         LogIndex(3),
         HistoryRecords { runs: vec![run(1, 1, 2)], ..HistoryRecords::default() },
     );
     assert!(history.flush().await);
     let ask = |steps| {
         let query = HistoryQuery { steps, ..HistoryQuery::default() };
-        runs(&history.reader().unwrap(), &query, &Viewer::ALL).unwrap().runs
+        query_runs(&history.reader().unwrap(), &query, &Viewer::ALL).unwrap().runs
     };
     assert_eq!(ask(false), [run(1, 1, 2)]);
     let whole = HistoryRun { steps: vec![step(0), step(1)], ..run(1, 1, 2) };
@@ -340,7 +344,7 @@ async fn records_for_a_file_that_cannot_be_written_are_written_later() {
     // A directory in its place makes opening fail.
     std::fs::create_dir(dir.path().join(FILE)).unwrap();
     let (feed, history, keeper) = opened(dir.path(), None);
-    feed.applied(
+    feed.send_applied(
         LogIndex(1),
         HistoryRecords { runs: vec![run(1, 1, 2)], ..HistoryRecords::default() },
     );
@@ -349,5 +353,8 @@ async fn records_for_a_file_that_cannot_be_written_are_written_later() {
     // On exit it tries again.
     keeper.stop();
     let reader = history.reader().unwrap();
-    assert_eq!(runs(&reader, &HistoryQuery::default(), &Viewer::ALL).unwrap().runs, [run(1, 1, 2)]);
+    assert_eq!(
+        query_runs(&reader, &HistoryQuery::default(), &Viewer::ALL).unwrap().runs,
+        [run(1, 1, 2)]
+    );
 }

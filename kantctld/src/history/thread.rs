@@ -224,7 +224,7 @@ impl Thread {
             self.left_out = false;
         }
         if !self.received_nodes.is_empty() {
-            file.take_nodes(&self.received_nodes)?;
+            file.add_received_nodes(&self.received_nodes)?;
             self.received_nodes.clear();
         }
         if self.gap_closed {

@@ -2,8 +2,8 @@
 //! is stored once, with its job, array task and run number as key.
 
 use super::feed::HistoryRecords;
-use super::row::{self, INSERT, encode, signed};
-use super::schema::{self, HistoryError, meta};
+use super::row::{self, INSERT, encode, to_sqlite_integer};
+use super::schema::{self, HistoryError, meta_value};
 use super::steps;
 use common::id::{ClusterId, JobId, LogIndex, NodeName};
 use common::job::Ask;
@@ -61,7 +61,7 @@ impl File {
             // The transaction failed, so requests noted during it were not written.
             Err(_) => self.asks.clear(),
         }
-        written.map_err(|source| HistoryError::at(&self.path, source))
+        written.map_err(|source| HistoryError::from_sql(&self.path, source))
     }
 
     fn try_write(
@@ -89,8 +89,8 @@ impl File {
         write_nodes(&transaction, nodes, known)?;
         if let Some(position) = position {
             let note = "INSERT OR REPLACE INTO meta VALUES (?1, ?2)";
-            transaction.execute(note, params!["applied", signed(position.applied.0)])?;
-            transaction.execute(note, params!["applied_ms", signed(position.at.0)])?;
+            transaction.execute(note, params!["applied", to_sqlite_integer(position.applied.0)])?;
+            transaction.execute(note, params!["applied_ms", to_sqlite_integer(position.at.0)])?;
         }
         transaction.commit()
     }
@@ -102,15 +102,15 @@ impl File {
         index: LogIndex,
         state: &State,
     ) -> Result<(), HistoryError> {
-        let (applied, at) = self.marked()?;
+        let (applied, at) = self.saved_position()?;
         if index.0 <= applied {
             return Ok(());
         }
         self.catch_up(state)?;
         let remembered_since = state.remembered_since().0;
-        if at < remembered_since && state.last_job() > JobId(0) && self.gap()?.is_none() {
+        if at < remembered_since && state.last_job_id() > JobId(0) && self.gap()?.is_none() {
             tracing::info!("accounting lacks runs that ended before {}", Time(remembered_since));
-            self.note("gap_ms", signed(at))?;
+            self.set_meta("gap_ms", to_sqlite_integer(at))?;
         }
         Ok(())
     }
@@ -119,7 +119,7 @@ impl File {
     pub(super) fn catch_up(&mut self, state: &State) -> Result<(), HistoryError> {
         let mut batch = HistoryRecords::default();
         for run in history::all_ended(state) {
-            if run.requeued && self.has_requeued(&run)? {
+            if run.requeued && self.is_stored_as_requeued(&run)? {
                 continue;
             }
             batch.runs.push(run);
@@ -133,14 +133,14 @@ impl File {
     }
 
     /// Adds node changes of another controller; existing ones stay.
-    pub(super) fn take_nodes(&mut self, nodes: &[NodeChange]) -> Result<(), HistoryError> {
+    pub(super) fn add_received_nodes(&mut self, nodes: &[NodeChange]) -> Result<(), HistoryError> {
         let taken = self.connection.transaction().and_then(|transaction| {
             for change in nodes {
                 put_node(&transaction, "IGNORE", change)?;
             }
             transaction.commit()
         });
-        taken.map_err(|source| HistoryError::at(&self.path, source))
+        taken.map_err(|source| HistoryError::from_sql(&self.path, source))
     }
 
     /// Whether the file was just created: it has no position.
@@ -149,13 +149,13 @@ impl File {
     }
 
     /// Whether an earlier run is stored. The job's request may have changed since that run ended.
-    fn has_requeued(&self, run: &HistoryRun) -> Result<bool, HistoryError> {
+    fn is_stored_as_requeued(&self, run: &HistoryRun) -> Result<bool, HistoryError> {
         let sql = "SELECT 1 FROM runs WHERE job = ?1 AND task = ?2 AND run = ?3 AND requeued = 1";
         let key = run.job.key;
         let found = self.connection.prepare_cached(sql).and_then(|mut statement| {
             statement.exists(params![key.job.0, row::task_column(key.index), run.run])
         });
-        found.map_err(|source| HistoryError::at(&self.path, source))
+        found.map_err(|source| HistoryError::from_sql(&self.path, source))
     }
 
     /// Since when it lacks runs that another controller may have.
@@ -166,7 +166,7 @@ impl File {
 
     pub(super) fn close_gap(&mut self) -> Result<(), HistoryError> {
         let done = self.connection.execute("DELETE FROM meta WHERE name = 'gap_ms'", []);
-        done.map(drop).map_err(|source| HistoryError::at(&self.path, source))
+        done.map(drop).map_err(|source| HistoryError::from_sql(&self.path, source))
     }
 
     /// Deletes some runs that ended earlier; true if none of that age are left.
@@ -174,8 +174,8 @@ impl File {
         // The requests of jobs without runs are deleted too, and are written again with the next
         // run.
         self.asks.clear();
-        let dropped = self.try_purge(signed(before.0));
-        let dropped = dropped.map_err(|source| HistoryError::at(&self.path, source))?;
+        let dropped = self.try_purge(to_sqlite_integer(before.0));
+        let dropped = dropped.map_err(|source| HistoryError::from_sql(&self.path, source))?;
         Ok(dropped < PURGE_RUNS)
     }
 
@@ -208,19 +208,20 @@ impl File {
     }
 
     /// The saved position: index and time.
-    fn marked(&self) -> Result<(u64, u64), HistoryError> {
+    fn saved_position(&self) -> Result<(u64, u64), HistoryError> {
         let number = |found: Option<i64>| found.unwrap_or(0).max(0).cast_unsigned();
         Ok((number(self.meta("applied")?), number(self.meta("applied_ms")?)))
     }
 
     fn meta(&self, name: &str) -> Result<Option<i64>, HistoryError> {
-        meta(&self.connection, name).map_err(|source| HistoryError::at(&self.path, source))
+        meta_value(&self.connection, name)
+            .map_err(|source| HistoryError::from_sql(&self.path, source))
     }
 
-    fn note(&mut self, name: &str, value: i64) -> Result<(), HistoryError> {
+    fn set_meta(&mut self, name: &str, value: i64) -> Result<(), HistoryError> {
         let note = "INSERT OR REPLACE INTO meta VALUES (?1, ?2)";
         let noted = self.connection.execute(note, params![name, value]);
-        noted.map(drop).map_err(|source| HistoryError::at(&self.path, source))
+        noted.map(drop).map_err(|source| HistoryError::from_sql(&self.path, source))
     }
 }
 
@@ -252,7 +253,7 @@ fn put_node(
 ) -> rusqlite::Result<()> {
     let NodeChange { name, at, cpus, gpus, standing } = change;
     let standing = row::standing_word(*standing);
-    let values = params![name.as_str(), signed(at.0), cpus.0, gpus.0, standing];
+    let values = params![name.as_str(), to_sqlite_integer(at.0), cpus.0, gpus.0, standing];
     let insert = format!("INSERT OR {clash} INTO node_changes VALUES (?1, ?2, ?3, ?4, ?5)");
     transaction.prepare_cached(&insert)?.execute(values).map(drop)
 }

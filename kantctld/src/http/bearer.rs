@@ -1,6 +1,6 @@
 //! Identification of programs by the token of each request.
 
-use crate::api::{is_slurms, token_has_roles, token_invalid};
+use crate::api::{invalid_token_refusal, is_slurms, token_has_roles};
 use crate::audit::{AuditLine, AuditResult};
 use crate::clock::wall_clock;
 use crate::core::Core;
@@ -19,10 +19,10 @@ const SLURM_TOKEN: &str = "x-slurm-user-token";
 /// Passes on a request with a valid token as one of its user.
 pub async fn identify(State(core): State<Arc<Core>>, mut request: Request, next: Next) -> Response {
     let secret = secret(&request).map(str::to_owned);
-    let program = match identified(&core, request.headers(), secret.as_deref()).await {
+    let program = match identify_program(&core, request.headers(), secret.as_deref()).await {
         Ok(program) => program,
         Err(refusal) => {
-            audit(&core, &request, secret.as_deref(), &refusal);
+            audit_invalid_token(&core, &request, secret.as_deref(), &refusal);
             return unauthorized(refusal);
         }
     };
@@ -39,7 +39,7 @@ pub async fn identify(State(core): State<Arc<Core>>, mut request: Request, next:
     response
 }
 
-async fn identified(
+async fn identify_program(
     core: &Core,
     headers: &HeaderMap,
     secret: Option<&str>,
@@ -47,7 +47,7 @@ async fn identified(
     if headers.contains_key(USER_HEADER) {
         return Err(CallerError::Claimed.into());
     }
-    Ok(program(core, secret.ok_or(CallerError::NoToken)?).await?.0)
+    Ok(program_of_token(core, secret.ok_or(CallerError::NoToken)?).await?.0)
 }
 
 /// The secret of a request. Clients of Slurm's paths have a header of their own for it.
@@ -56,21 +56,25 @@ fn secret(request: &Request) -> Option<&str> {
     let of_slurm = headers.get(SLURM_TOKEN).filter(|_| is_slurms(request.uri().path()));
     match (bearer(headers), of_slurm) {
         (secret, None) => secret,
-        (None, Some(token)) if !headers.contains_key(AUTHORIZATION) => only(headers, token),
-        (Some(secret), Some(token)) => only(headers, token).filter(|token| *token == secret),
+        (None, Some(token)) if !headers.contains_key(AUTHORIZATION) => {
+            single_header_text(headers, token)
+        }
+        (Some(secret), Some(token)) => {
+            single_header_text(headers, token).filter(|token| *token == secret)
+        }
         (None, Some(_)) => None,
     }
 }
 
 /// The text of Slurm's header, if it is there once.
-fn only<'a>(headers: &'a HeaderMap, token: &'a HeaderValue) -> Option<&'a str> {
+fn single_header_text<'a>(headers: &'a HeaderMap, token: &'a HeaderValue) -> Option<&'a str> {
     let is_one = headers.get_all(SLURM_TOKEN).iter().count() == 1;
     token.to_str().ok().map(str::trim).filter(|_| is_one)
 }
 
 /// Writes an audit line for a token that is not valid: it may be a stolen one that was revoked. The
 /// routes, which write all other lines, do not see the request.
-fn audit(core: &Core, request: &Request, secret: Option<&str>, refusal: &Refusal) {
+fn audit_invalid_token(core: &Core, request: &Request, secret: Option<&str>, refusal: &Refusal) {
     let Some(secret) = secret else { return };
     let id = TokenId::of_hash(&net::secret_hash(secret)).to_string();
     let (method, path) = (request.method(), request.uri().path());
@@ -79,7 +83,7 @@ fn audit(core: &Core, request: &Request, secret: Option<&str>, refusal: &Refusal
         target: id,
         detail: format!("{method} {path}"),
         code: Some(refusal.error.code.clone()),
-        ..AuditLine::own(core.now(), "program", "token", AuditResult::Refused)
+        ..AuditLine::for_own_action(core.now(), "program", "token", AuditResult::Refused)
     });
 }
 
@@ -95,15 +99,15 @@ pub fn bearer(headers: &HeaderMap) -> Option<&str> {
 ///
 /// # Errors
 /// The refusal of a token that is not valid.
-pub async fn program(core: &Core, secret: &str) -> Result<(Program, Scopes), Refusal> {
+pub async fn program_of_token(core: &Core, secret: &str) -> Result<(Program, Scopes), Refusal> {
     match jwt::has_form(secret) {
-        true => with_jwt(core, secret).await,
-        false => with_own_token(core, secret),
+        true => program_of_jwt(core, secret).await,
+        false => program_of_own_token(core, secret),
     }
 }
 
-async fn with_jwt(core: &Core, secret: &str) -> Result<(Program, Scopes), Refusal> {
-    let tokens = core.access().jwts.clone().ok_or_else(token_invalid)?;
+async fn program_of_jwt(core: &Core, secret: &str) -> Result<(Program, Scopes), Refusal> {
+    let tokens = core.access().jwts.clone().ok_or_else(invalid_token_refusal)?;
     let (uid, gid) = tokens.clone().user(secret, wall_clock()).await?;
     let scopes = tokens.scopes().clone();
     let program = Program {
@@ -116,14 +120,14 @@ async fn with_jwt(core: &Core, secret: &str) -> Result<(Program, Scopes), Refusa
     Ok((program, scopes))
 }
 
-fn with_own_token(core: &Core, secret: &str) -> Result<(Program, Scopes), Refusal> {
+fn program_of_own_token(core: &Core, secret: &str) -> Result<(Program, Scopes), Refusal> {
     if !secret.starts_with(TOKEN_PREFIX) {
-        return Err(token_invalid());
+        return Err(invalid_token_refusal());
     }
     let hash = net::secret_hash(secret);
     let now = core.now();
     let state = core.state.read();
-    let token = state.token(&hash, now).ok_or_else(token_invalid)?;
+    let token = state.token(&hash, now).ok_or_else(invalid_token_refusal)?;
     let program = Program {
         uid: token.uid.0,
         gid: token.gid.0,

@@ -12,7 +12,7 @@ pub async fn live() -> &'static str {
 
 /// GET /readyz: requests can be carried out, here or by the leader.
 pub async fn ready(State(core): State<Arc<Core>>) -> (StatusCode, &'static str) {
-    match core.serves() || core.leader().is_some() {
+    match core.is_serving() || core.leader().is_some() {
         true => (StatusCode::OK, "ok\n"),
         false => (StatusCode::SERVICE_UNAVAILABLE, "no controller leads\n"),
     }

@@ -61,7 +61,7 @@ fn text(core: &Core) -> Result<String, std::fmt::Error> {
     let state = core.state.read().clone();
     cluster::add(&mut series, &state);
     controller::add(&mut series, core);
-    if core.serves() {
+    if core.is_serving() {
         let now = core.now();
         let snapshot = core.scheduler_cache.with_current(&core.state, now, engine::Snapshot::clone);
         cluster::add_kant(&mut series, &crate::metrics::metrics(&state, &snapshot, now));

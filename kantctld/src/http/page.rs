@@ -49,16 +49,16 @@ pub fn router(core: Arc<Core>, api: Router, is_secure: bool) -> Router {
         .route("/services", get(views::services))
         .route("/nodes", get(views::nodes))
         .route("/nodes/{name}", get(views::node))
-        .route("/sign-in", get(session::form).post(session::sign_in))
+        .route("/sign-in", get(session::sign_in_form).post(session::sign_in))
         .route("/sign-out", post(session::sign_out))
         .route("/assets/{name}", get(asset::show))
         .layer(DefaultBodyLimit::max(FORM_BYTES_MAX))
-        .layer(from_fn(headers));
+        .layer(from_fn(set_security_headers));
     pages.with_state(site)
 }
 
 /// Sets the headers that keep other sites, and texts of users, out of the page.
-async fn headers(request: Request, next: Next) -> Response {
+async fn set_security_headers(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let fixed: [(HeaderName, &'static str); 4] = [
         (CONTENT_SECURITY_POLICY, POLICY),

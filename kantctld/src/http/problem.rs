@@ -23,12 +23,12 @@ pub async fn problem_details(request: Request, next: Next) -> Response {
     let response = next.run(request).await;
     let status = response.status();
     match status.is_client_error() || status.is_server_error() {
-        true => rewritten(status, response).await,
+        true => rewrite_as_problem(status, response).await,
         false => response,
     }
 }
 
-async fn rewritten(status: StatusCode, response: Response) -> Response {
+async fn rewrite_as_problem(status: StatusCode, response: Response) -> Response {
     let (mut parts, body) = response.into_parts();
     // A body that cannot be read is one of a connection that has failed.
     let bytes = to_bytes(body, ERROR_BYTES_MAX).await.unwrap_or_default();
@@ -69,7 +69,7 @@ mod tests {
     async fn of(status: StatusCode, body: &str) -> (HeaderValue, serde_json::Value) {
         let mut response = Response::new(Body::from(body.to_owned()));
         *response.status_mut() = status;
-        let response = rewritten(status, response).await;
+        let response = rewrite_as_problem(status, response).await;
         assert_eq!(response.status(), status);
         let kind = response.headers()[CONTENT_TYPE].clone();
         let bytes = to_bytes(response.into_body(), ERROR_BYTES_MAX).await.unwrap();

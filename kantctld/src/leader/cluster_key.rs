@@ -2,7 +2,7 @@
 //! have followed the present one.
 
 use crate::core::Core;
-use crate::key_rotation::behind;
+use crate::key_rotation::hosts_behind;
 use state::Command;
 use state::command::KeyAction;
 use std::convert::Infallible;
@@ -19,9 +19,9 @@ pub async fn run(core: &Core) -> Infallible {
             core.keys.news.notified().await;
             continue;
         }
-        if behind(core, status.generation).await.is_empty() {
+        if hosts_behind(core, status.generation).await.is_empty() {
             let action = KeyAction::Advance { generation: status.generation, actor: None };
-            if let Err(error) = core.command(Command::RotateKey(action)).await {
+            if let Err(error) = core.propose_command(Command::RotateKey(action)).await {
                 tracing::debug!("the next step of the cluster key failed: {error}");
             }
         }

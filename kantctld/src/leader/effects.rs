@@ -17,13 +17,13 @@ pub async fn forward_effects(core: Arc<Core>, mut news: mpsc::UnboundedReceiver<
             // Its revocations and steps of the cluster key have no events here.
             StateNews::Restored(snapshot, at) => {
                 core.event_feed.restart(snapshot, at);
-                end_all_invalid(&core);
+                end_all_invalid_sessions(&core);
                 core.keys.step.notify_one();
                 continue;
             }
         };
         let batch = &applied.events[..];
-        end_revoked(&core, batch);
+        end_revoked_sessions(&core, batch);
         if batch.iter().any(|event| matches!(event, Event::KeyStepBegun { .. })) {
             core.keys.step.notify_one();
         }
@@ -39,27 +39,29 @@ pub async fn forward_effects(core: Arc<Core>, mut news: mpsc::UnboundedReceiver<
 }
 
 /// Ends the connections and the sessions of nodes whose certificates became invalid.
-fn end_revoked(core: &Core, batch: &[Event]) {
+fn end_revoked_sessions(core: &Core, batch: &[Event]) {
     for event in batch {
         match event {
-            Event::NodeRevoked { name, .. } => end(core, name, u32::MAX),
-            Event::NodeEnrolled { name, number, .. } => end(core, name, number.saturating_sub(1)),
+            Event::NodeRevoked { name, .. } => end_node_session(core, name, u32::MAX),
+            Event::NodeEnrolled { name, number, .. } => {
+                end_node_session(core, name, number.saturating_sub(1))
+            }
             _ => {}
         }
     }
 }
 
 /// The same for all certificates that the state knows as invalid.
-fn end_all_invalid(core: &Core) {
+fn end_all_invalid_sessions(core: &Core) {
     for (name, enrolment) in core.state.read().enrolments() {
         match enrolment.revoked {
-            Some(_) => end(core, name, u32::MAX),
-            None => end(core, name, enrolment.number.saturating_sub(1)),
+            Some(_) => end_node_session(core, name, u32::MAX),
+            None => end_node_session(core, name, enrolment.number.saturating_sub(1)),
         }
     }
 }
 
-fn end(core: &Core, name: &NodeName, last_invalid: u32) {
+fn end_node_session(core: &Core, name: &NodeName, last_invalid: u32) {
     if last_invalid > 0 {
         core.revocations.announce(name.as_str(), last_invalid);
         core.sessions.wake(name, Wakeup::Certificate);

@@ -22,7 +22,7 @@ pub async fn run(core: &Core, reloader: &Reloader) -> Infallible {
         };
         let next = core.peers.levels.lock().next(in_force, LEVELS, others, limit, uptime());
         if let Some(to) = next {
-            match core.command(Command::RaiseRules { to }).await {
+            match core.propose_command(Command::RaiseRules { to }).await {
                 Ok(_) => tracing::info!(
                     "all controllers know rules level {to}: it is in force, and no earlier \
                      release can be started again"

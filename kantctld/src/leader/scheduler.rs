@@ -52,12 +52,12 @@ async fn round(core: &Arc<Core>, term: Term) -> Result<(), RoundError> {
     let decided =
         tokio::task::spawn_blocking(move || shared.scheduler_cache.round(term, &shared.state, now))
             .await?;
-    core.round_stats.decided(begun.elapsed());
+    core.round_stats.note_decided(begun.elapsed());
     let Some(command) = decided else { return Ok(()) };
     if let Command::EnactRound { preempts, shrinks, starts, grows } = &command {
         let (starts, preempts) = (starts.len(), preempts.len());
         let (shrinks, grows) = (shrinks.len(), grows.len());
-        core.round_stats.enacts(starts, preempts);
+        core.round_stats.note_enacted(starts, preempts);
         tracing::debug!(
             "a round starts {starts} jobs, preempts {preempts}, shrinks {shrinks} and grows {grows}"
         );
@@ -65,12 +65,13 @@ async fn round(core: &Arc<Core>, term: Term) -> Result<(), RoundError> {
     let mut is_refused = false;
     let mut parts = lead::split_round(command, lead::round_parts::STARTS_MAX);
     while let Some(part) = parts.pop_front() {
-        let events = core.command(part).await?;
+        let events = core.propose_command(part).await?;
         is_refused |= events.iter().any(|event| matches!(event, Event::RoundEntryRefused { .. }));
         if !parts.is_empty() {
             // Thousands of starts cause many events; they are applied part by part.
             let (now, shared) = (core.now(), core.clone());
-            let update = move || shared.scheduler_cache.update(term, &shared.state, now);
+            let update =
+                move || shared.scheduler_cache.apply_pending_events(term, &shared.state, now);
             tokio::task::spawn_blocking(update).await?;
         }
     }

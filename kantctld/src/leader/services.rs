@@ -20,10 +20,10 @@ const DECIDE_PAUSE_MIN: Duration = Duration::from_millis(400);
 const FAILED_PAUSE: Duration = Duration::from_millis(500);
 
 /// Forgets what nodes reported to an earlier term; to be called before nodes connect.
-pub fn begin(core: &Core) {
+pub fn forget_node_reports(core: &Core) {
     core.routes.send_replace(None);
     let now = core.now();
-    core.readiness.write().begin(now);
+    core.readiness.write().start_term(now);
     core.autoscaler.write().clear();
 }
 
@@ -37,7 +37,10 @@ pub async fn run(core: &Core) -> Infallible {
             let state = core.state.read();
             let mut readiness = core.readiness.write();
             readiness.prune(&state);
-            (services::look(&state, &readiness, now), services::routes(&state, &readiness, now))
+            (
+                services::plan_services(&state, &readiness, now),
+                services::routes(&state, &readiness, now),
+            )
         };
         core.routes.send_if_modified(|before| {
             let is_news = routes.is_some() && *before != routes;
@@ -86,7 +89,8 @@ pub fn local_time(now: Time) -> LocalTime {
 /// Proposes these together, so that they share an entry. Returns whether the log took them all.
 async fn carry_out(core: &Core, commands: Vec<Command>) -> bool {
     let mut is_done = true;
-    for result in join_all(commands.into_iter().map(|command| core.command(command))).await {
+    for result in join_all(commands.into_iter().map(|command| core.propose_command(command))).await
+    {
         if let Err(error) = result {
             tracing::debug!("a command for a service failed: {error}");
             is_done = false;

@@ -33,7 +33,7 @@ pub async fn run(
     let mut leading = core.leading.clone();
     while leading.wait_for(|leads| *leads).await.is_ok() {
         tokio::select! {
-            ended = term(&core, &reloader, pace) => return ended,
+            ended = run_term(&core, &reloader, pace) => return ended,
             _ = leading.changed() => {}
         }
         core.note_serving(false);
@@ -43,20 +43,24 @@ pub async fn run(
     std::future::pending().await
 }
 
-async fn term(core: &Arc<Core>, reloader: &Reloader, pace: Pace) -> Result<Infallible, Refusal> {
+async fn run_term(
+    core: &Arc<Core>,
+    reloader: &Reloader,
+    pace: Pace,
+) -> Result<Infallible, Refusal> {
     // The settings may need a level that is not in force yet.
     tokio::select! {
         configured = configure(core, reloader) => configured?,
         never = rules_level::run(core, reloader) => match never {},
     }
     let (shared, now) = (core.clone(), core.now());
-    let restart = move || shared.scheduler_cache.restart(&shared.state, now);
+    let restart = move || shared.scheduler_cache.begin_term(&shared.state, now);
     let restarted = tokio::task::spawn_blocking(restart);
     let Ok(scheduler_term) = restarted.await else {
         // Only while the process ends.
         return std::future::pending().await;
     };
-    services::begin(core);
+    services::forget_node_reports(core);
     core.note_serving(true);
     tracing::info!("this controller leads");
     tokio::select! {
@@ -72,7 +76,7 @@ async fn term(core: &Arc<Core>, reloader: &Reloader, pace: Pace) -> Result<Infal
 /// Puts the settings in force, retrying until the log accepts them.
 async fn configure(core: &Core, reloader: &Reloader) -> Result<(), Refusal> {
     loop {
-        let error = match reloader.begin_leading(core.is_lone()).await {
+        let error = match reloader.begin_leading(core.is_only_controller()).await {
             Ok(()) => break,
             Err(CommandError::Refused(refusal)) => return Err(refusal),
             Err(CommandError::NotTaken(error)) => error,

@@ -22,12 +22,12 @@ pub async fn run(core: &Core, limits: Limits) -> Infallible {
     let mut watch = Watch::new(limits);
     let begun = Instant::now();
     loop {
-        let due = look(core, &mut watch, begun.elapsed());
+        let due = due_actions(core, &mut watch, begun.elapsed());
         let mut due = due.into_iter().peekable();
         while due.peek().is_some() {
             // Together, so that they share an entry: each alone would cost an fsync. In chunks, so
             // that other commands do not wait behind all tasks of an array that timed out.
-            join_all(due.by_ref().take(PROPOSALS_MAX).map(|due| act(core, due))).await;
+            join_all(due.by_ref().take(PROPOSALS_MAX).map(|due| act_on_due(core, due))).await;
         }
         let pause = match core.state.read().has_hopeless() {
             true => BETWEEN_PARTS,
@@ -37,16 +37,16 @@ pub async fn run(core: &Core, limits: Limits) -> Infallible {
     }
 }
 
-fn look(core: &Core, watch: &mut Watch, uptime: Duration) -> Vec<Due> {
+fn due_actions(core: &Core, watch: &mut Watch, uptime: Duration) -> Vec<Due> {
     let uptime = Span(u64::try_from(uptime.as_millis()).unwrap_or(u64::MAX));
     let now = core.now();
     let renewed = &core.renewed_leases;
     let renewed = std::mem::take(&mut *renewed.lock());
     watch.renew_leases(renewed);
-    watch.look(&core.state.read(), |name| core.sessions.presence(name), now, uptime)
+    watch.due_actions(&core.state.read(), |name| core.sessions.presence(name), now, uptime)
 }
 
-async fn act(core: &Core, due: Due) {
+async fn act_on_due(core: &Core, due: Due) {
     let command = match due {
         Due::EndSession(name) => return core.sessions.wake(&name, Wakeup::Replaced),
         Due::Propose(command) => command,
@@ -61,7 +61,7 @@ async fn act(core: &Core, due: Due) {
         }
         _ => {}
     }
-    if let Err(error) = core.command(command).await {
+    if let Err(error) = core.propose_command(command).await {
         tracing::debug!("a timer's command failed: {error}");
     }
 }

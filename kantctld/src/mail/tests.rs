@@ -17,7 +17,7 @@ fn program(script: &str) -> (tempfile::TempDir, Mailer) {
     let mailer = path.display().to_string();
     let mail_domain = "example.org".to_owned();
     let config = ControllerConfig { mailer, mail_domain, ..ControllerConfig::default() };
-    (dir, Mailer::configured(&config).unwrap().unwrap())
+    (dir, Mailer::from_config(&config).unwrap().unwrap())
 }
 
 fn notification() -> Notification {
@@ -46,9 +46,9 @@ async fn a_job_that_asks_for_mail_where_none_is_sent_gets_a_warning() {
         mail: Some(common::job::Mail { on: on.parse().unwrap(), to: None }),
         ..Ask::default()
     };
-    let none = Mailer::configured(&ControllerConfig::default()).unwrap();
+    let none = Mailer::from_config(&ControllerConfig::default()).unwrap();
     assert!(none.is_none(), "no program is configured");
-    let nowhere = MailQueue::open(none);
+    let nowhere = MailQueue::start(none);
     assert!(nowhere.warning(&asks("END")).unwrap().contains("`mailer`"));
     assert_eq!((nowhere.warning(&asks("NONE")), nowhere.warning(&Ask::default())), (None, None));
     assert_eq!(MailQueue(Some(mpsc::channel(1).0)).warning(&asks("END")), None);

@@ -2,8 +2,8 @@
 //! state directory and prints what to do next.
 
 use super::{
-    JoinOptions, Membership, MembershipError, MembershipFile, act_as_owner, advertised, found,
-    is_reachable, join, liveness_check, rebuild, restore,
+    JoinOptions, Membership, MembershipError, MembershipFile, act_as_owner, advertised_address,
+    found, is_reachable, join, liveness_check, rebuild, restore,
 };
 use common::config::ControllerConfig;
 use common::id::ClusterId;
@@ -18,7 +18,7 @@ pub fn run_found(config: &ControllerConfig) -> Result<String, MembershipError> {
     act_as_owner(config)?;
     let file = MembershipFile::in_dir(&config.state_dir)?;
     let Membership { cluster, .. } = found(&file, ClusterId(fastrand::u64(1..)))?;
-    let address = advertised(config);
+    let address = advertised_address(config);
     let others = match is_reachable(address) {
         true => format!(
             "then, for each other controller, run `kantctl admin controller invite` here and, on \

@@ -3,7 +3,8 @@
 
 use super::found::check_unused;
 use super::{
-    LogStage, Membership, MembershipError, MembershipFile, advertised, is_reachable, name,
+    LogStage, Membership, MembershipError, MembershipFile, advertised_address, controller_name,
+    is_reachable,
 };
 use crate::clock::wall_clock;
 use crate::release::WITH_PEERS;
@@ -54,7 +55,7 @@ pub(super) async fn request_membership(
     options: &JoinOptions,
     before: Option<(ClusterId, ControllerId)>,
 ) -> Result<Membership, MembershipError> {
-    let address = advertised(config);
+    let address = advertised_address(config);
     if !is_reachable(address) {
         return Err(MembershipError::Unreachable { address: address.to_owned() });
     }
@@ -63,13 +64,13 @@ pub(super) async fn request_membership(
     // Before the cluster takes it for a member.
     check_key(Path::new(&config.cluster_key), &invitation)?;
     // Without a certificate, also if there is a key from before: the invitation is the proof.
-    let identity = Identity::invited(&invitation)?;
+    let identity = Identity::for_invited_host(&invitation)?;
     let request = JoinRequest {
         protocol: WITH_PEERS.newest,
-        oldest_protocol: WITH_PEERS.named_oldest(),
+        oldest_protocol: WITH_PEERS.announced_oldest(),
         levels: Some(LEVELS),
         release: crate::release::RELEASE.to_owned(),
-        name: name(config),
+        name: controller_name(config),
         address: address.to_owned(),
         learner: options.learner,
         invitation: Secret(invitation.secret),

@@ -25,7 +25,7 @@ pub async fn check_none_runs(
     known: &[String],
 ) -> Result<Vec<String>, MembershipError> {
     // Its own address too: a kantctld with another state directory may run here.
-    let own = super::advertised(config).to_owned();
+    let own = super::advertised_address(config).to_owned();
     let asked: BTreeSet<&String> = config.peers.iter().chain(known).chain([&own]).collect();
     let path = Path::new(&config.cluster_key);
     let identity = match path.exists() {

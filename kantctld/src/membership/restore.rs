@@ -3,7 +3,9 @@
 //! cluster are refused, and skips job numbers that may have been used. The backup is read to its
 //! end before anything changes.
 
-use super::{LogStage, Membership, MembershipError, MembershipFile, advertised, name};
+use super::{
+    LogStage, Membership, MembershipError, MembershipFile, advertised_address, controller_name,
+};
 use crate::backup::{self, Head};
 use crate::history;
 use common::config::ControllerConfig;
@@ -63,12 +65,12 @@ pub fn restore(
     if temporary.exists() {
         fs::remove_dir_all(&temporary).map_err(MembershipError::io("clear", &temporary))?;
     }
-    let address = advertised(config).to_owned();
+    let address = advertised_address(config).to_owned();
     let replica_config = ReplicaConfig {
         id,
         cluster: drawn,
         bootstrap: Bootstrap::Restore {
-            member: Member { name: name(config), address, becomes_voter: false },
+            member: Member { name: controller_name(config), address, becomes_voter: false },
             state,
         },
         snapshot_every: config.snapshot_every_entries,
@@ -88,7 +90,7 @@ pub fn restore(
     let began = Membership { log: LogStage::Began, ..membership };
     // Also syncs the directory with the log's new name.
     file.write(&began)?;
-    if let Err(error) = history::adopt(file.dir(), head.cluster, drawn) {
+    if let Err(error) = history::adopt_after_restore(file.dir(), head.cluster, drawn) {
         // The next start then begins a new file.
         tracing::warn!("{error}");
     }
@@ -108,7 +110,7 @@ fn prevent_reuse(mut state: state::State) -> Result<state::State, MembershipErro
     }
     state.close_invitations();
     state.skip_enrolments(ENROLMENTS_SKIPPED);
-    state.settle_keys(GENERATIONS_SKIPPED);
+    state.end_key_rotation(GENERATIONS_SKIPPED);
     state.revoke_tokens();
     Ok(state)
 }
@@ -183,9 +185,9 @@ mod tests {
     fn jobs_after_a_restore_have_unused_numbers() {
         let mut state = state::State::default();
         assert!(state.skip_jobs(JOBS_SKIPPED));
-        assert_eq!(state.last_job().0, JOBS_SKIPPED);
+        assert_eq!(state.last_job_id().0, JOBS_SKIPPED);
         assert!(!state.skip_jobs(u32::MAX), "too few are left");
-        assert_eq!(state.last_job().0, JOBS_SKIPPED);
+        assert_eq!(state.last_job_id().0, JOBS_SKIPPED);
     }
 
     #[test]

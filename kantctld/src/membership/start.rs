@@ -1,6 +1,9 @@
 //! What kantctld finds in its state directory when it starts, and how it opens the log.
 
-use super::{LogStage, Membership, MembershipError, MembershipFile, advertised, found, name};
+use super::{
+    LogStage, Membership, MembershipError, MembershipFile, advertised_address, controller_name,
+    found,
+};
 use crate::raft::{Bootstrap, Member};
 use common::config::ControllerConfig;
 use common::id::ClusterId;
@@ -17,7 +20,10 @@ pub struct Start {
 ///
 /// # Errors
 /// [`MembershipError`] if it is not clear what to start.
-pub fn at_start(config: &ControllerConfig, drawn: ClusterId) -> Result<Start, MembershipError> {
+pub fn examine_state_dir(
+    config: &ControllerConfig,
+    drawn: ClusterId,
+) -> Result<Start, MembershipError> {
     let file = MembershipFile::in_dir(&config.state_dir)?;
     let membership = match (file.read()?, file.has_log()?) {
         (Some(membership), _) => membership,
@@ -35,8 +41,8 @@ pub fn at_start(config: &ControllerConfig, drawn: ClusterId) -> Result<Start, Me
     let bootstrap = match membership.log {
         LogStage::Began | LogStage::ToRestore => Bootstrap::None,
         LogStage::ToFound => Bootstrap::Found(Member {
-            name: name(config),
-            address: advertised(config).to_owned(),
+            name: controller_name(config),
+            address: advertised_address(config).to_owned(),
             becomes_voter: false,
         }),
         LogStage::ToJoin => Bootstrap::Join,
@@ -65,21 +71,21 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut config = config(dir.path());
         config.peers = vec!["b:7600".to_owned()];
-        let error = at_start(&config, ClusterId(7)).unwrap_err().to_string();
+        let error = examine_state_dir(&config, ClusterId(7)).unwrap_err().to_string();
         assert!(error.contains("kantctld found") && error.contains("kantctld join"), "{error}");
         config.peers.clear();
-        let start = at_start(&config, ClusterId(7)).unwrap();
+        let start = examine_state_dir(&config, ClusterId(7)).unwrap();
         assert!(matches!(start.bootstrap, Bootstrap::Found(_)));
-        let again = at_start(&config, ClusterId(8)).unwrap();
+        let again = examine_state_dir(&config, ClusterId(8)).unwrap();
         assert_eq!(again.membership, start.membership, "an interrupted start is continued");
     }
 
     #[test]
     fn a_log_that_has_begun_is_not_begun_again() {
         let dir = tempfile::tempdir().unwrap();
-        let start = at_start(&config(dir.path()), ClusterId(7)).unwrap();
+        let start = examine_state_dir(&config(dir.path()), ClusterId(7)).unwrap();
         start.file.note_began(&start.membership).unwrap();
-        let again = at_start(&config(dir.path()), ClusterId(7)).unwrap();
+        let again = examine_state_dir(&config(dir.path()), ClusterId(7)).unwrap();
         assert_eq!(again.bootstrap, Bootstrap::None);
     }
 
@@ -87,9 +93,10 @@ mod tests {
     fn a_damaged_log_and_one_with_another_state_are_not_started_again() {
         for (log, says) in [(LogStage::Lost, "was lost"), (LogStage::Differs, "differs")] {
             let dir = tempfile::tempdir().unwrap();
-            let start = at_start(&config(dir.path()), ClusterId(7)).unwrap();
+            let start = examine_state_dir(&config(dir.path()), ClusterId(7)).unwrap();
             start.file.write(&Membership { log, ..start.membership }).unwrap();
-            let error = at_start(&config(dir.path()), ClusterId(7)).unwrap_err().to_string();
+            let error =
+                examine_state_dir(&config(dir.path()), ClusterId(7)).unwrap_err().to_string();
             assert!(error.contains("kantctld rebuild") && error.contains(says), "{error}");
         }
     }
@@ -99,7 +106,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("log")).unwrap();
         std::fs::write(dir.path().join("log/snapshot-00000000000000000001"), "").unwrap();
-        let error = at_start(&config(dir.path()), ClusterId(7)).unwrap_err().to_string();
+        let error = examine_state_dir(&config(dir.path()), ClusterId(7)).unwrap_err().to_string();
         assert!(error.contains("kantctld rebuild"), "{error}");
     }
 }

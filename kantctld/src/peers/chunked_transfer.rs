@@ -1,7 +1,7 @@
 //! The transfer of one large message in chunks on its own connection, with flow control and a
 //! checksum over the whole.
 
-use super::connector::{ConnectionError, Connector, Out, ending};
+use super::connector::{ConnectionError, Connector, Out, end_reason};
 use crate::raft::ThreadMachine;
 use common::wire::peer::{FromPeer, LetterHead, ToPeer};
 use net::{ChannelError, ChannelReceiver};
@@ -26,14 +26,14 @@ pub(super) async fn send_chunked<M: ThreadMachine>(
             channel.close("done").await;
             Ok(())
         }
-        message => Err(ending(message)),
+        message => Err(end_reason(message)),
     }
 }
 
 async fn send_chunk(channel: &mut Out, chunk: &[u8]) -> Result<(), ConnectionError> {
     if channel.send(&ToPeer::Chunk(ByteBuf::from(chunk))).await.is_err() {
         // The receiving half has the reason.
-        return Err(ending(channel.recv().await));
+        return Err(end_reason(channel.recv().await));
     }
     Ok(())
 }

@@ -145,7 +145,7 @@ impl<M: ThreadMachine> Connector<M> {
             tokio::select! {
                 _ = report_due.tick() => {
                     if sender.send(&ToPeer::Report(self.report())).await.is_err() {
-                        return ending(receiver.recv().await);
+                        return end_reason(receiver.recv().await);
                     }
                 }
                 message = messages.recv() => {
@@ -153,10 +153,10 @@ impl<M: ThreadMachine> Connector<M> {
                     let batch = pack_messages(message, &mut messages);
                     if sender.send(&ToPeer::Letters(batch)).await.is_err() {
                         // The receiving half has the reason.
-                        return ending(receiver.recv().await);
+                        return end_reason(receiver.recv().await);
                     }
                 }
-                message = receiver.recv() => return ending(message),
+                message = receiver.recv() => return end_reason(message),
             }
         }
     }
@@ -189,12 +189,12 @@ impl<M: ThreadMachine> Connector<M> {
             Err(_) => Err(ConnectionError::NoWelcome),
             Ok(Some(Ok(FromPeer::Welcome { protocol, .. }))) => {
                 let protocol = protocol.unwrap_or(WITH_PEERS.newest);
-                match WITH_PEERS.shared(Protocols::only(protocol)) {
+                match WITH_PEERS.newest_common(Protocols::only(protocol)) {
                     Some(protocol) => Ok((channel, protocol)),
                     None => Err(ConnectionError::UnexpectedAnswer),
                 }
             }
-            Ok(message) => Err(ending(message)),
+            Ok(message) => Err(end_reason(message)),
         }
     }
 
@@ -219,7 +219,7 @@ impl<M: ThreadMachine> Connector<M> {
 }
 
 /// Why the connection ended, given an unexpected message or its end.
-pub(super) fn ending(message: Option<Result<FromPeer, ChannelError>>) -> ConnectionError {
+pub(super) fn end_reason(message: Option<Result<FromPeer, ChannelError>>) -> ConnectionError {
     match message {
         Some(Ok(FromPeer::Refused { code, reason })) => ConnectionError::Refused { code, reason },
         Some(Ok(_)) => ConnectionError::UnexpectedAnswer,

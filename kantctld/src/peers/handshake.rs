@@ -72,7 +72,7 @@ impl LocalController {
     pub fn hello(&self, to: ControllerId, now: Time, snapshot: Option<LetterHead>) -> PeerHello {
         PeerHello {
             protocol: WITH_PEERS.newest,
-            oldest_protocol: WITH_PEERS.named_oldest(),
+            oldest_protocol: WITH_PEERS.announced_oldest(),
             release: RELEASE.to_owned(),
             cluster: self.cluster,
             from: self.id,
@@ -94,8 +94,8 @@ impl LocalController {
         now: Time,
     ) -> Result<u32, HelloRefusal> {
         let from = hello.from;
-        let theirs = Protocols::named(hello.protocol, hello.oldest_protocol);
-        let Some(protocol) = WITH_PEERS.shared(theirs) else {
+        let theirs = Protocols::from_announced(hello.protocol, hello.oldest_protocol);
+        let Some(protocol) = WITH_PEERS.newest_common(theirs) else {
             let release = hello.release.clone();
             return Err(HelloRefusal::OtherProtocol { from, release, theirs });
         };

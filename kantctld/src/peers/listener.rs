@@ -25,15 +25,15 @@ type Up = ChannelReceiver<ToPeer>;
 /// Accepts the connection of a controller whose certificate was checked.
 pub fn serve<M: ThreadMachine>(peers: Arc<Peers<M>>, upgrade: WebSocketUpgrade) -> Response {
     let on = Handle::current();
-    accept_channel(
-        upgrade,
-        KEEPALIVE,
-        on,
-        move |channel| async move { answer(peers, channel).await },
-    )
+    accept_channel(upgrade, KEEPALIVE, on, move |channel| async move {
+        handle_connection(peers, channel).await
+    })
 }
 
-async fn answer<M: ThreadMachine>(peers: Arc<Peers<M>>, channel: Channel<FromPeer, ToPeer>) {
+async fn handle_connection<M: ThreadMachine>(
+    peers: Arc<Peers<M>>,
+    channel: Channel<FromPeer, ToPeer>,
+) {
     let (down, mut up) = channel.split();
     let end = match timeout(HELLO_LIMIT, up.recv()).await {
         Ok(Some(Ok(ToPeer::Hello(hello)))) => handle_hello(&peers, &hello, &down, &mut up).await,
@@ -66,7 +66,7 @@ async fn handle_hello<M: ThreadMachine>(
     down.send(&welcome).await.ok()?;
     peers.addresses.note_address(hello.from, &hello.address);
     peers.addresses.note_release(hello.from, &hello.release);
-    peers.clock.hear(hello.from, hello.now);
+    peers.clock.note_peer_wall_clock(hello.from, hello.now);
     match hello.snapshot {
         Some(head) => receive_snapshot(peers, hello, head, down, up).await,
         None => receive_messages(peers, hello, up).await,
@@ -130,15 +130,15 @@ async fn receive_messages<M: ThreadMachine>(
 
 /// Notes what another controller reports.
 fn note_report<M: ThreadMachine>(peers: &Peers<M>, from: ControllerId, report: PeerReport) {
-    peers.clock.hear(from, report.wall);
+    peers.clock.note_peer_wall_clock(from, report.wall);
     peers.levels.lock().note(from, report.levels, uptime());
     if let Some(sum) = report.sum {
-        peers.log.note_sum(from, sum);
+        peers.log.note_checksum(from, sum);
     }
     // An earlier leader may still send its time, which was perhaps wrong while it was cut off.
     let leader = peers.log.status().borrow().leader;
     if let Some(cluster) = report.cluster.filter(|_| leader == Some(from)) {
-        peers.clock.follow(cluster);
+        peers.clock.note_leader_time(cluster);
     }
 }
 

@@ -105,7 +105,7 @@ async fn keep_addresses<M: ThreadMachine>(peers: Arc<Peers<M>>) {
             continue;
         };
         let change = Change::Move { id, address: address.clone() };
-        match peers.log.change(vec![change]).await {
+        match peers.log.change_members(vec![change]).await {
             Ok(_) => tracing::info!("controller {id} has the address {address} now"),
             Err(error) => {
                 tracing::debug!("failed to record address {address} of controller {id}: {error}");

@@ -37,7 +37,7 @@ impl<M: ThreadMachine, D: Disk + 'static> Thread<M, D> {
         let since = *self.disk_full.since.get_or_insert_with(Instant::now);
         if since.elapsed() >= PATIENCE && !self.disk_full.published {
             self.disk_full.published = true;
-            self.replica.machine_mut().lead(false);
+            self.replica.machine_mut().set_leading(false);
             self.replica.refuse_all(&ProposeError::Unknown);
             self.send_output();
             self.status_publisher.publish(&self.replica, true, true);
@@ -54,7 +54,7 @@ impl<M: ThreadMachine, D: Disk + 'static> Thread<M, D> {
         if disk_full.published {
             tracing::info!("the disk has free space again");
             let leads = self.replica.leads();
-            self.replica.machine_mut().lead(leads);
+            self.replica.machine_mut().set_leading(leads);
         }
     }
 }

@@ -64,7 +64,7 @@ impl<M: ThreadMachine> LogHandle<M> {
     ///
     /// # Errors
     /// [`ProposeError`]; only the leader can answer.
-    pub async fn read(&self) -> Result<(), ProposeError> {
+    pub async fn wait_for_read(&self) -> Result<(), ProposeError> {
         self.ask(Message::Read).await.map(drop)
     }
 
@@ -72,7 +72,10 @@ impl<M: ThreadMachine> LogHandle<M> {
     ///
     /// # Errors
     /// [`ProposeError`]; [`ProposeError::Change`] for an invalid change.
-    pub async fn change(&self, changes: Vec<Change>) -> Result<Option<ControllerId>, ProposeError> {
+    pub async fn change_members(
+        &self,
+        changes: Vec<Change>,
+    ) -> Result<Option<ControllerId>, ProposeError> {
         match self.ask(|ticket, permit| Message::Change(changes, ticket, permit)).await? {
             Completion::Changed(given) => Ok(given),
             Completion::Applied(_) | Completion::Fresh => Err(ProposeError::Stopped),
@@ -81,7 +84,7 @@ impl<M: ThreadMachine> LogHandle<M> {
 
     /// Starts a transfer of leadership to a member, or to the most up-to-date one. The status shows
     /// the outcome; false if there is no target or this controller does not lead.
-    pub async fn transfer(&self, to: Option<ControllerId>) -> bool {
+    pub async fn transfer_leadership(&self, to: Option<ControllerId>) -> bool {
         let (answer, answered) = oneshot::channel();
         self.send(Message::Transfer(to, answer)) && answered.await.unwrap_or(false)
     }
@@ -115,7 +118,7 @@ impl<M: ThreadMachine> LogHandle<M> {
     }
 
     /// Notes the checksum of another controller's state.
-    pub fn note_sum(&self, from: ControllerId, sum: StateSum) {
+    pub fn note_checksum(&self, from: ControllerId, sum: StateSum) {
         self.send(Message::Sum(from, sum));
     }
 

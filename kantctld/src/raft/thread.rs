@@ -38,7 +38,7 @@ pub struct Hooks {
 impl Hooks {
     /// For a single controller.
     #[must_use]
-    pub fn alone() -> Self {
+    pub fn for_single_controller() -> Self {
         Self { transport: Box::new(|_| false), began: Box::new(|| Ok(())) }
     }
 }
@@ -96,13 +96,13 @@ impl<M: ThreadMachine, D: Disk> Drop for Thread<M, D> {
 
 impl<M: ThreadMachine, D: Disk + 'static> Thread<M, D> {
     fn run(&mut self) -> Result<(), LogError> {
-        self.settle()?;
+        self.make_progress()?;
         loop {
             let stops = self.stopping.load(Ordering::SeqCst);
             let until_tick = self.next_tick.saturating_duration_since(Instant::now());
             let taken = self.receive(if stops { Duration::ZERO } else { until_tick })?;
             if taken == 0 {
-                self.replica.prepare()?;
+                self.replica.prepare_log_space()?;
             }
             let ticks = Instant::now() >= self.next_tick;
             if ticks {
@@ -115,7 +115,7 @@ impl<M: ThreadMachine, D: Disk + 'static> Thread<M, D> {
             if let Some(computed) = self.sum_thread.take() {
                 self.replica.record_checksum(computed);
             }
-            self.settle()?;
+            self.make_progress()?;
             if let Some(saving) = self.replica.take_snapshot_task() {
                 self.snapshot_thread.begin("snapshot", move || saving.run())?;
             }
@@ -152,7 +152,7 @@ impl<M: ThreadMachine, D: Disk + 'static> Thread<M, D> {
         let mut taken = 0;
         while let Some(message) = next {
             taken += usize::from(!matches!(message, Message::Peer(..) | Message::Wake));
-            self.take(message, &mut batch)?;
+            self.take_message(message, &mut batch)?;
             next = if batch.has_room() { self.inbox.try_recv().ok() } else { None };
         }
         if !batch.proposals.is_empty() {
@@ -164,7 +164,7 @@ impl<M: ThreadMachine, D: Disk + 'static> Thread<M, D> {
         Ok(taken)
     }
 
-    fn take(&mut self, message: Message<M>, batch: &mut Batch<M>) -> Result<(), LogError> {
+    fn take_message(&mut self, message: Message<M>, batch: &mut Batch<M>) -> Result<(), LogError> {
         match message {
             Message::Propose(command, ticket, permit) => {
                 drop(permit);
@@ -199,9 +199,9 @@ impl<M: ThreadMachine, D: Disk + 'static> Thread<M, D> {
     }
 
     /// Makes all progress possible without another message; waits while the disk is full.
-    fn settle(&mut self) -> Result<(), LogError> {
+    fn make_progress(&mut self) -> Result<(), LogError> {
         loop {
-            let settled = self.replica.settle()?;
+            let settled = self.replica.process_ready()?;
             if self.replica.applied().0 > 0
                 && let Some(began) = self.began.take()
             {

@@ -18,7 +18,7 @@ pub(super) async fn transfer_leadership(log: &LogHandle<StateMachine>) {
     }
     let transferred = async {
         // There may be no follower that was active recently.
-        while !log.transfer(None).await {
+        while !log.transfer_leadership(None).await {
             tokio::time::sleep(TRANSFER_PAUSE).await;
         }
         // An error means that the log has ended.

@@ -58,14 +58,14 @@ pub(super) async fn listen(
         super::make_dir(parent)?;
     }
     let (local, users) = (LocalListener::bind(Path::new(&config.socket))?, core.clone());
-    let local = local.trusting(move |uid| users.access().was_operator(Uid(uid)));
+    let local = local.with_trusted_users(move |uid| users.access().was_operator(Uid(uid)));
     tracing::info!("listening on {}", config.socket);
     let router = api::router(core.clone()).layer(Extension(reloader));
     let audit = api::AuditPath(crate::audit::audit_path(config));
     let router = router.layer(Extension(audit));
     let router = router.layer(Extension(Arc::new(DiskGuard::new(config))));
-    let kind = NodeKind::wanted(config.emulated);
-    let rules = NodeRules { kind, fence_after: fence::after(config) };
+    let kind = NodeKind::from_emulated(config.emulated);
+    let rules = NodeRules { kind, fence_after: fence::fence_after(config) };
     match rules.fence_after.is_zero() {
         true => tracing::info!("nodes without a leader go on (no fence)"),
         false => tracing::info!("nodes without a leader end jobs after {}", rules.fence_after),

@@ -7,7 +7,7 @@ use net::ChannelError;
 
 impl Session {
     /// Takes what the node answers to questions, and what it reports beside the log.
-    pub(super) fn note(&mut self, message: FromNode) {
+    pub(super) fn handle_message(&mut self, message: FromNode) {
         match message {
             FromNode::Output(chunk) => self.questions.on_output(chunk),
             FromNode::Task(news) => self.questions.on_task(news),
@@ -18,7 +18,7 @@ impl Session {
                 self.core.sessions.note_key_generation(node, self.id, generation);
                 self.core.keys.news.notify_one();
             }
-            message => services::note(&self.core, self.known.node(), message),
+            message => services::note_service_report(&self.core, self.known.node(), message),
         }
     }
 
@@ -26,7 +26,7 @@ impl Session {
     ///
     /// # Errors
     /// The end of the session.
-    pub(super) async fn woken(&mut self, wakeup: Option<Wakeup>) -> Result<(), End> {
+    pub(super) async fn handle_wakeup(&mut self, wakeup: Option<Wakeup>) -> Result<(), End> {
         match wakeup {
             Some(Wakeup::Desired) => Ok(self.send_desired(false).await?),
             Some(Wakeup::Key) => Ok(self.send_key_generation().await?),

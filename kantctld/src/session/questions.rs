@@ -115,7 +115,7 @@ fn refuse(number: u64, question: Question) {
         | Question::Watch(_, answer)
         | Question::Signal(_, answer)
         | Question::Feed(_, answer) => {
-            let _ = answer.send(TaskNews::of(number, TaskState::Failed(why)));
+            let _ = answer.send(TaskNews::from_state(number, TaskState::Failed(why)));
         }
         Question::Job(_, answer) => {
             let signal = JobSignal::Failed(why);
@@ -151,10 +151,10 @@ mod tests {
             Some(ToNode::WatchTask(watch)) => watch.question,
             other => panic!("{other:?}"),
         });
-        questions.on_task(TaskNews::of(numbers[1], TaskState::Running));
+        questions.on_task(TaskNews::from_state(numbers[1], TaskState::Running));
         assert!(first_answer.try_recv().is_err());
         assert_eq!(second_answer.try_recv().unwrap().state, TaskState::Running);
-        questions.on_task(TaskNews::of(99, TaskState::Running));
+        questions.on_task(TaskNews::from_state(99, TaskState::Running));
     }
 
     #[test]

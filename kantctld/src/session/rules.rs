@@ -14,7 +14,7 @@ pub enum NodeKind {
 
 impl NodeKind {
     #[must_use]
-    pub const fn wanted(emulated: bool) -> Self {
+    pub const fn from_emulated(emulated: bool) -> Self {
         if emulated { Self::Emulated } else { Self::Real }
     }
 

@@ -11,13 +11,13 @@ pub(super) type Routes = watch::Receiver<Option<Vec<RouteOrder>>>;
 
 /// Takes what a node reports of its replicas and of its router. Other messages do not concern
 /// services.
-pub(super) fn note(core: &Core, node: &NodeName, message: FromNode) {
+pub(super) fn note_service_report(core: &Core, node: &NodeName, message: FromNode) {
     let now = core.now();
     let is_news = match message {
-        FromNode::Replicas(statuses) => core.readiness.write().report(node, statuses, now),
-        FromNode::RouterLoad(load) => core.autoscaler.write().report(node, load, now),
+        FromNode::Replicas(statuses) => core.readiness.write().note_report(node, statuses, now),
+        FromNode::RouterLoad(load) => core.autoscaler.write().note_router_load(node, load, now),
         FromNode::ReplicaLoads(loads) => {
-            core.autoscaler.write().report_replicas(loads, now);
+            core.autoscaler.write().note_replica_loads(loads, now);
             false
         }
         _ => false,

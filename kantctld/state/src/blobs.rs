@@ -30,7 +30,7 @@ impl Blobs {
     }
 
     /// Adds a use of the text with this hash, and keeps the text if it is new.
-    pub(crate) fn keep(&mut self, hash: BlobHash, text: &[u8]) -> BlobHash {
+    pub(crate) fn add_use(&mut self, hash: BlobHash, text: &[u8]) -> BlobHash {
         let blob = self.0.entry(hash).or_insert_with(|| Blob { text: text.into(), uses: 0 });
         blob.uses = blob.uses.saturating_add(1);
         hash
@@ -92,8 +92,8 @@ mod tests {
     fn a_text_lives_as_long_as_its_last_user() {
         let mut blobs = Blobs::default();
         let text = b"#!/bin/sh\n";
-        let hash = blobs.keep(BlobHash::of(text), text);
-        assert_eq!(blobs.keep(BlobHash::of(text), text), hash);
+        let hash = blobs.add_use(BlobHash::of(text), text);
+        assert_eq!(blobs.add_use(BlobHash::of(text), text), hash);
         assert_eq!(blobs.uses().collect::<Vec<_>>(), [(&hash, 2)]);
         blobs.drop_use(&hash);
         assert_eq!(blobs.get(&hash), Some(&b"#!/bin/sh\n"[..]));

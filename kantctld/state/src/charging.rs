@@ -15,7 +15,7 @@ pub fn running_usage(state: &State, now: Time) -> Usages {
     for (node, held) in state.ledger().nodes() {
         for (id, _) in held.holders() {
             let run = state.element(id.key).and_then(|(_, element)| element.run.as_ref());
-            let Some((run, payer)) = run.zip(charged(state, id.key)) else { continue };
+            let Some((run, payer)) = run.zip(payer(state, id.key)) else { continue };
             if let Some(rank) = run.rank(node) {
                 usages.charge(&payer, &run.allocation.shares()[rank], run.since(rank), now);
             }
@@ -27,17 +27,17 @@ pub fn running_usage(state: &State, now: Time) -> Usages {
 /// Charges a share that its node releases, and adds to the run what it kept from others until then.
 /// The share must not have ended yet.
 pub(crate) fn charge_share(state: &mut State, key: JobKey, rank: usize, until: Time) {
-    let Some(payer) = charged(state, key) else { return };
+    let Some(payer) = payer(state, key) else { return };
     let run = state.element_mut(key).and_then(|element| element.run.as_deref_mut());
     let Some(run) = run else { return };
     let (allocation, from) = (run.allocation.clone(), run.since(rank));
     let Some(share) = allocation.shares().get(rank) else { return };
-    run.kept = run.kept.and(Used::by(share, until.since(from)));
+    run.kept = run.kept.and(Used::of_share(share, until.since(from)));
     state.usage.charge(&payer, share, from, until);
     charge_queue(state, key, share, (from, until));
 }
 
-fn charged(state: &State, key: JobKey) -> Option<Charged> {
+fn payer(state: &State, key: JobKey) -> Option<Charged> {
     let spec = &state.job(key.job)?.spec;
     Some(Charged { account: spec.ask.account.clone(), user: spec.owner.uid })
 }
@@ -48,7 +48,7 @@ pub(crate) fn past_use_counts(state: &State) -> bool {
 }
 
 /// Starts or stops the recording after new settings took effect.
-pub(crate) fn past_use_configured(state: &mut State) {
+pub(crate) fn update_past_use_recording(state: &mut State) {
     let since = state.queue_usage_since.unwrap_or(state.now);
     state.queue_usage_since = past_use_counts(state).then_some(since);
 }

@@ -251,7 +251,7 @@ pub enum Command {
     CreateToken { actor: Actor, token: Box<NewToken> },
     /// Ends a token of the actor or, for an operator, of any user.
     RevokeToken { actor: Actor, id: TokenId },
-    /// A job's deadline has passed ([`crate::missed`]).
+    /// A job's deadline has passed ([`crate::jobs_past_deadline`]).
     DeadlineOver { key: JobKey },
     /// An attempt should be running by now and is not ([`crate::overdue`]).
     StartOverdue { id: AttemptId },

@@ -8,10 +8,10 @@ use common::time::Time;
 /// The jobs and array tasks past their deadline that have not ended and are not being stopped, in
 /// the order of their deadlines. Jobs with a later deadline cost nothing.
 #[must_use]
-pub fn missed(state: &State, now: Time) -> Vec<JobKey> {
+pub fn jobs_past_deadline(state: &State, now: Time) -> Vec<JobKey> {
     let open = |key: &JobKey| {
         let phase = state.element(*key).map(|(_, element)| element.phase);
         !matches!(phase, None | Some(Phase::Completing | Phase::Done))
     };
-    state.living.due(now).filter(open).collect()
+    state.living.past_deadline(now).filter(open).collect()
 }

@@ -10,7 +10,7 @@ mod admit;
 mod describe;
 mod evaluate;
 
-pub(crate) use admit::{check_circle, meant, standing};
+pub(crate) use admit::{check_circle, resolved_dependencies, term_states};
 pub use describe::{OpenTerm, dependency_reason, open_terms};
 pub(crate) use evaluate::{evaluate, evaluate_each, last_pending, succeeded};
 
@@ -35,7 +35,7 @@ pub enum Verdict {
 /// [`Judge`].
 #[must_use]
 pub fn verdict(state: &State, record: &Record, index: Option<ArrayIndex>) -> Verdict {
-    Judge::new(state, record).of(index)
+    Judge::new(state, record).verdict_of(index)
 }
 
 /// Evaluates the dependencies of a job's elements. What they share is evaluated only once.
@@ -72,7 +72,7 @@ impl<'a> Judge<'a> {
 
     /// Whether this element may start.
     #[must_use]
-    pub fn of(&self, index: Option<ArrayIndex>) -> Verdict {
+    pub fn verdict_of(&self, index: Option<ArrayIndex>) -> Verdict {
         let each = self.each.iter().map(|standing| task_verdict(standing, index));
         join(self.is_any, std::iter::once(self.shared).chain(each))
     }
@@ -110,7 +110,7 @@ fn term_verdict(
     standing: &TermState,
 ) -> Verdict {
     match standing {
-        TermState::Open if term.rule == Rule::Singleton => match same_name(state, record) {
+        TermState::Open if term.rule == Rule::Singleton => match singleton_blocker(state, record) {
             Some(_) => Verdict::Waits,
             None => Verdict::Free(None),
         },
@@ -133,11 +133,11 @@ fn task_verdict(standing: &TermState, index: Option<ArrayIndex>) -> Verdict {
 
 /// The job of the same name and user that keeps a `singleton` waiting: an earlier submission that
 /// has not ended, or any that holds resources (man sbatch: only one runs at a time).
-fn same_name(state: &State, record: &Record) -> Option<JobKey> {
+fn singleton_blocker(state: &State, record: &Record) -> Option<JobKey> {
     let (owner, name) = (record.spec.owner.uid, record.spec.ask.name.as_str());
     let others = state.dependency_index.named(owner, name).filter(|id| *id != record.id);
     others.filter_map(|id| state.job(id)).find_map(|other| {
-        let mut living = state.living.of(other.id);
+        let mut living = state.living.keys_of_job(other.id);
         let holds = |key: &JobKey| {
             state.element(*key).is_some_and(|(_, element)| element.phase.holds_resources())
         };

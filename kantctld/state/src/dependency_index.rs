@@ -3,7 +3,7 @@
 //! change that can affect them, so that the start or end of one of many tasks visits only those.
 
 use crate::job::Record;
-use crate::living::last_of;
+use crate::living::highest_key_of;
 use common::id::{JobId, JobKey, Uid};
 use common::job::dependency::Rule;
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,14 +75,14 @@ impl DependencyIndex {
 
     /// Adds the dependencies of a new or changed job. `knows` returns whether a job exists.
     pub(crate) fn bind(&mut self, record: &Record, knows: impl Fn(JobId) -> bool) {
-        for on in others(record).filter(|(on, _)| knows(on.job)) {
+        for on in awaited_changes(record).filter(|(on, _)| knows(on.job)) {
             self.dependents.entry(on).or_default().insert(record.id);
         }
     }
 
     /// Removes a job's dependencies.
     pub(crate) fn unbind(&mut self, record: &Record) {
-        for on in others(record) {
+        for on in awaited_changes(record) {
             if let Some(waiting) = self.dependents.get_mut(&on) {
                 waiting.remove(&record.id);
                 if waiting.is_empty() {
@@ -95,14 +95,14 @@ impl DependencyIndex {
     /// Removes a forgotten job, both as a dependent and as a dependency.
     pub(crate) fn forget(&mut self, record: &Record) {
         self.unbind(record);
-        let last = (last_of(record.id), Counts::Each);
+        let last = (highest_key_of(record.id), Counts::Each);
         let all = (JobKey::single(record.id), Counts::Started)..=last;
         let gone: Vec<_> = self.dependents.range(all).map(|(key, _)| *key).collect();
         gone.iter().for_each(|key| drop(self.dependents.remove(key)));
     }
 
     /// Adds a job that has an unfinished element.
-    pub(crate) fn live(&mut self, record: &Record) {
+    pub(crate) fn insert_unfinished(&mut self, record: &Record) {
         let (owner, name) = (record.spec.owner.uid, &record.spec.ask.name);
         let add = |to: &mut Named| {
             let names = to.entry(owner).or_default();
@@ -119,7 +119,7 @@ impl DependencyIndex {
     }
 
     /// Removes a job that has no unfinished element any more.
-    pub(crate) fn rest(&mut self, record: &Record) {
+    pub(crate) fn remove_finished(&mut self, record: &Record) {
         let (owner, name) = (record.spec.owner.uid, record.spec.ask.name.as_str());
         for from in [&mut self.named, &mut self.singletons] {
             let Some(names) = from.get_mut(&owner) else { continue };
@@ -142,7 +142,7 @@ fn jobs_named<'a>(named: &'a Named, owner: Uid, name: &str) -> impl Iterator<Ite
 
 /// The jobs that the terms name, and the changes of those that count. A term that names one task is
 /// affected by each of its changes.
-fn others(record: &Record) -> impl Iterator<Item = (JobKey, Counts)> + '_ {
+fn awaited_changes(record: &Record) -> impl Iterator<Item = (JobKey, Counts)> + '_ {
     let terms = record.spec.ask.dependency.iter().flat_map(|dependency| dependency.terms());
     let is_array = record.spec.ask.array.is_some();
     terms.filter_map(move |term| {
@@ -186,7 +186,7 @@ mod tests {
             expected: None,
             standing: Vec::new(),
             timeline: Vec::new(),
-            elements: Elements::one(Element::new(false)),
+            elements: Elements::from_single(Element::new(false)),
         }
     }
 

@@ -40,17 +40,17 @@ pub(crate) fn resolve(state: &mut State, events: &mut Vec<Event>) {
         match event {
             Event::JobStarted { id, .. } => {
                 let key = id.key;
-                let counts = reported.counting(state, key.job, Move::Start);
+                let counts = reported.changes_to_report(state, key.job, Move::Start);
                 update_dependents(state, events, key, counts, &mut left);
             }
             Event::JobDone { key, .. } => {
                 let key = *key;
-                let counts = reported.counting(state, key.job, Move::End);
+                let counts = reported.changes_to_report(state, key.job, Move::End);
                 update_dependents(state, events, key, counts, &mut left);
             }
             Event::JobRequeued { key, .. } => {
                 let key = *key;
-                let counts = reported.counting(state, key.job, Move::Requeue);
+                let counts = reported.changes_to_report(state, key.job, Move::Requeue);
                 update_dependents(state, events, key, counts, &mut left);
                 hopeless::end_one(state, events, key);
             }
@@ -74,7 +74,7 @@ fn update_dependents(
     left: &mut usize,
 ) {
     for id in state.dependency_index.dependents(moved, counts) {
-        if let Some(key) = advance(state, events, id, moved, counts) {
+        if let Some(key) = update_terms(state, events, id, moved, counts) {
             match key.index {
                 Some(_) => hopeless::end_one(state, events, key),
                 None => hopeless::end_all(state, events, id, left),
@@ -89,7 +89,7 @@ fn update_dependents(
 }
 
 /// Marks the singletons of a renamed job's old and new name for another evaluation.
-pub(crate) fn renamed(state: &State, events: &mut Vec<Event>, job: JobId, before: &str) {
+pub(crate) fn mark_renamed(state: &State, events: &mut Vec<Event>, job: JobId, before: &str) {
     let Some(record) = state.job(job) else { return };
     let (owner, now) = (record.spec.owner.uid, record.spec.ask.name.as_str());
     for name in [before, now].into_iter().filter(|_| before != now) {
@@ -108,7 +108,7 @@ fn mark_singletons(state: &State, events: &mut Vec<Event>, moved: &Record) {
 
 /// Evaluates the terms of a job that name the changed one. Returns the elements concerned, if
 /// anything changed.
-fn advance(
+fn update_terms(
     state: &mut State,
     events: &mut Vec<Event>,
     id: JobId,
@@ -127,7 +127,7 @@ fn advance(
             TermState::Met(_) => Change::Nothing,
             TermState::Each { .. } => {
                 let is_whole = counts.contains(&Counts::Over);
-                each::advance(state, (id, place), (on.job, moved), is_whole)
+                each::update_term(state, (id, place), (on.job, moved), is_whole)
             }
             before => {
                 let now = evaluate(state, &term, on);

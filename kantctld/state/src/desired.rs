@@ -22,11 +22,11 @@ pub fn desired_for(state: &State, node: &NodeName) -> Vec<DesiredStep> {
         let (record, element) = state.element(id.key)?;
         let suspended = element.phase == Phase::Suspended;
         let limit = element.run.as_ref().and_then(|run| time_limit(&record.spec.ask, run, node));
-        let place = place(element, node);
+        let place = node_place(element, node);
         let want = match place {
             Place::Leaves => Want::Stop,
             Place::Joins(want) => want,
-            Place::Stays => want(state, id, element)?,
+            Place::Stays => wanted_action(state, id, element)?,
         };
         let tells = want == Want::Run && place == Place::Stays;
         let resized = resized(state, record, element).filter(|_| tells);
@@ -45,12 +45,12 @@ enum Place {
     Stays,
 }
 
-fn place(element: &Element, node: &NodeName) -> Place {
+fn node_place(element: &Element, node: &NodeName) -> Place {
     let run = element.run.as_ref().filter(|run| run.resized > 0 || !run.grown.is_empty());
     let Some((run, rank)) = run.and_then(|run| Some((run, run.rank(node)?))) else {
         return Place::Stays;
     };
-    let joiners = run.joiners();
+    let joiners = run.joining_ranks();
     if run.shares.get(rank) == Some(&SharePhase::Leaving) {
         return Place::Leaves;
     }
@@ -65,7 +65,7 @@ fn place(element: &Element, node: &NodeName) -> Place {
 /// The allocation of a job whose size changed; `None` if that in its order is still correct.
 fn resized(state: &State, record: &Record, element: &Element) -> Option<Box<Resized>> {
     let run = element.run.as_ref().filter(|run| run.resized > 0)?;
-    let allocation = run.settled().as_ref().clone();
+    let allocation = run.known_allocation().as_ref().clone();
     let addresses = allocation.shares().iter().map(|s| address(state, &s.node)).collect();
     let signal = record.spec.ask.resize_signal;
     Some(Box::new(Resized { number: run.resized, allocation, addresses, signal }))
@@ -73,7 +73,7 @@ fn resized(state: &State, record: &Record, element: &Element) -> Option<Box<Resi
 
 /// What all nodes of a job, and of all components of its set, should do: they run together and stop
 /// together. Leaving and joining nodes are handled by the caller.
-fn want(state: &State, id: AttemptId, element: &Element) -> Option<Want> {
+fn wanted_action(state: &State, id: AttemptId, element: &Element) -> Option<Want> {
     element.run.as_ref()?;
     match element.phase {
         // Shares only move forward, so a ready job stays ready.

@@ -7,7 +7,7 @@ mod changed;
 mod growth;
 mod news;
 
-pub use changed::{changed, saved};
+pub use changed::{changed_jobs, saved_at};
 pub use growth::Growth;
 pub use news::ShareNews;
 
@@ -48,7 +48,7 @@ pub enum Event {
     JobUpdated {
         key: JobKey,
         by: Uid,
-        /// A description of the change ([`common::job::Patch::text`]).
+        /// A description of the change ([`common::job::Patch::summary`]).
         what: String,
         /// The nodes that run it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -19,18 +19,21 @@ impl State {
     ///
     /// [`ForgetDone`]: crate::Command::ForgetDone
     #[must_use]
-    pub fn old(&self, now: Time) -> (Vec<Arc<Record>>, bool) {
+    pub fn jobs_to_forget(&self, now: Time) -> (Vec<Arc<Record>>, bool) {
         let Some(kept) = self.settings().map(|settings| settings.done_jobs_kept) else {
             return (Vec::new(), false);
         };
         let aged = self.footprint.ended().take_while(|(since, _)| *since + kept <= now);
         let surplus = self.footprint.users().flat_map(|uid| texts::surplus_jobs(self, uid));
-        let (records, is_more) = self.first_of(aged.map(|(_, job)| job).chain(surplus));
+        let (records, is_more) = self.first_forgettable(aged.map(|(_, job)| job).chain(surplus));
         (records, is_more || self.old_requests(now).nth(FORGOTTEN_AT_ONCE).is_some())
     }
 
     /// The first of these jobs, each once, that one command may forget, and whether there are more.
-    pub(crate) fn first_of(&self, jobs: impl Iterator<Item = JobId>) -> (Vec<Arc<Record>>, bool) {
+    pub(crate) fn first_forgettable(
+        &self,
+        jobs: impl Iterator<Item = JobId>,
+    ) -> (Vec<Arc<Record>>, bool) {
         let (mut records, mut named, mut elements) = (Vec::new(), BTreeSet::new(), 0);
         for record in jobs.filter_map(|job| self.jobs.get(&job)) {
             if named.contains(&record.id) {

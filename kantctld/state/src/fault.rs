@@ -40,13 +40,13 @@ pub struct Faults {
 impl Faults {
     /// Counts one more fault, of an attempt that ended at `ended_at`.
     #[must_use]
-    pub(crate) fn after(before: Option<&Self>, ended_at: Time, why: Option<&str>) -> Self {
+    pub(crate) fn with_one_more(before: Option<&Self>, ended_at: Time, why: Option<&str>) -> Self {
         let in_a_row = before.map_or(0, |faults| faults.in_a_row).saturating_add(1);
         Self { in_a_row, not_before: ended_at + back_off(in_a_row), why: why.map(short) }
     }
 
     #[must_use]
-    pub const fn is_enough(&self) -> bool {
+    pub const fn are_too_many(&self) -> bool {
         self.in_a_row >= FAULTS_MAX
     }
 }
@@ -75,7 +75,7 @@ impl NodeFaults {
     /// Whether the node should be drained. A single user must not be able to take nodes out of
     /// service.
     #[must_use]
-    pub fn are_enough(&self) -> bool {
+    pub fn should_drain(&self) -> bool {
         let is_nodes_own = self.is_clear || self.users.len() >= USERS_MIN;
         self.in_a_row >= NODE_FAULTS_MAX && is_nodes_own
     }
@@ -105,13 +105,13 @@ mod tests {
 
     #[test]
     fn faults_are_counted_until_there_are_enough() {
-        let mut faults = Faults::after(None, Time(5), Some("no spool"));
+        let mut faults = Faults::with_one_more(None, Time(5), Some("no spool"));
         assert_eq!((faults.in_a_row, faults.not_before), (1, Time(10_005)));
         for _ in 1..FAULTS_MAX {
-            assert!(!faults.is_enough());
-            faults = Faults::after(Some(&faults), Time(5), None);
+            assert!(!faults.are_too_many());
+            faults = Faults::with_one_more(Some(&faults), Time(5), None);
         }
-        assert!(faults.is_enough());
+        assert!(faults.are_too_many());
         assert_eq!(faults.why, None, "the last one said nothing");
     }
 }

@@ -30,7 +30,7 @@ impl Load {
         Self { texts, own }
     }
 
-    pub(crate) fn kept(record: &Record, blobs: &Blobs) -> Self {
+    pub(crate) fn of_record(record: &Record, blobs: &Blobs) -> Self {
         let spec = &record.spec;
         let length = |hash| blobs.get(&hash).map_or(0, |text| text.len() as u64);
         Self::of(&spec.ask, [spec.script, spec.environment].map(|hash| (hash, length(hash))))
@@ -94,39 +94,39 @@ pub(crate) struct Footprint {
 
 impl Footprint {
     /// Adds a new job.
-    pub(crate) fn take_up(&mut self, record: &Record, blobs: &Blobs) {
-        self.of(record).living.add(&Load::kept(record, blobs));
+    pub(crate) fn insert_new(&mut self, record: &Record, blobs: &Blobs) {
+        self.owner_entry(record).living.add(&Load::of_record(record, blobs));
     }
 
     /// Marks a job as finished.
-    pub(crate) fn rest(&mut self, record: &Record, blobs: &Blobs) {
-        let (load, of) = (Load::kept(record, blobs), self.of(record));
+    pub(crate) fn mark_finished(&mut self, record: &Record, blobs: &Blobs) {
+        let (load, of) = (Load::of_record(record, blobs), self.owner_entry(record));
         of.living.remove(&load);
         of.over.add(&load);
-        of.with_texts.insert(ended(record));
+        of.with_texts.insert(end_key(record));
         self.note_over(record);
     }
 
     /// Marks a finished job as unfinished again.
-    pub(crate) fn revive(&mut self, record: &Record, blobs: &Blobs) {
-        let (load, of) = (Load::kept(record, blobs), self.of(record));
+    pub(crate) fn mark_unfinished(&mut self, record: &Record, blobs: &Blobs) {
+        let (load, of) = (Load::of_record(record, blobs), self.owner_entry(record));
         of.over.remove(&load);
-        of.with_texts.remove(&ended(record));
+        of.with_texts.remove(&end_key(record));
         of.living.add(&load);
         self.note_gone(record);
     }
 
     /// Subtracts the texts of a finished job.
     pub(crate) fn lose_texts(&mut self, record: &Record, blobs: &Blobs) {
-        let (load, of) = (Load::kept(record, blobs), self.of(record));
+        let (load, of) = (Load::of_record(record, blobs), self.owner_entry(record));
         of.over.remove(&load);
-        of.with_texts.remove(&ended(record));
+        of.with_texts.remove(&end_key(record));
     }
 
     /// Removes a finished job. Its texts must still be in `blobs`, if it has them.
     pub(crate) fn forget(&mut self, record: &Record, blobs: &Blobs) {
         let uid = record.spec.owner.uid;
-        if self.of(record).with_texts.contains(&ended(record)) {
+        if self.owner_entry(record).with_texts.contains(&end_key(record)) {
             self.lose_texts(record, blobs);
         }
         self.note_gone(record);
@@ -136,15 +136,20 @@ impl Footprint {
     }
 
     /// Adds a job from a state that was read.
-    pub(crate) fn read(&mut self, record: &Record, blobs: &Blobs, (lives, texts): (bool, bool)) {
+    pub(crate) fn insert_restored(
+        &mut self,
+        record: &Record,
+        blobs: &Blobs,
+        (lives, texts): (bool, bool),
+    ) {
         if lives {
-            return self.take_up(record, blobs);
+            return self.insert_new(record, blobs);
         }
         self.note_over(record);
         if texts {
-            let of = self.of(record);
-            of.with_texts.insert(ended(record));
-            of.over.add(&Load::kept(record, blobs));
+            let of = self.owner_entry(record);
+            of.with_texts.insert(end_key(record));
+            of.over.add(&Load::of_record(record, blobs));
         }
     }
 
@@ -191,28 +196,28 @@ impl Footprint {
     }
 
     fn note_over(&mut self, record: &Record) {
-        if self.ended.insert(ended(record)) {
-            let of = self.of(record);
-            of.ended.insert(ended(record));
+        if self.ended.insert(end_key(record)) {
+            let of = self.owner_entry(record);
+            of.ended.insert(end_key(record));
             of.tasks += record.elements.len() as u64;
         }
     }
 
     fn note_gone(&mut self, record: &Record) {
-        if self.ended.remove(&ended(record)) {
-            let of = self.of(record);
-            of.ended.remove(&ended(record));
+        if self.ended.remove(&end_key(record)) {
+            let of = self.owner_entry(record);
+            of.ended.remove(&end_key(record));
             of.tasks = of.tasks.saturating_sub(record.elements.len() as u64);
         }
     }
 
-    fn of(&mut self, record: &Record) -> &mut OfUser {
+    fn owner_entry(&mut self, record: &Record) -> &mut OfUser {
         self.users.entry(record.spec.owner.uid).or_default()
     }
 }
 
 /// The time at which the last element of a job ended, with the job's id.
-pub(crate) fn ended(record: &Record) -> (Time, JobId) {
+pub(crate) fn end_key(record: &Record) -> (Time, JobId) {
     let last = record.elements.values().filter_map(|element| element.done_at).max();
     (last.unwrap_or_default(), record.id)
 }

@@ -42,19 +42,19 @@ impl HeldBy {
     }
 
     #[must_use]
-    pub const fn operator(self) -> bool {
+    pub const fn includes_operator(self) -> bool {
         matches!(self, Self::Operator | Self::OperatorAndCoordinator)
     }
 
     #[must_use]
-    pub const fn coordinator(self) -> bool {
+    pub const fn includes_coordinator(self) -> bool {
         matches!(self, Self::Coordinator | Self::OperatorAndCoordinator)
     }
 
     /// The same, held by these too.
     #[must_use]
     pub const fn and(self, operator: bool, coordinator: bool) -> Self {
-        Self::new(self.operator() || operator, self.coordinator() || coordinator)
+        Self::new(self.includes_operator() || operator, self.includes_coordinator() || coordinator)
     }
 }
 

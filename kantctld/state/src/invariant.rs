@@ -39,7 +39,7 @@ pub fn check(state: &State) -> Vec<String> {
 
 fn check_record(state: &State, record: &Record, wrong: &mut Vec<String>) {
     let job = record.id;
-    if job.0 == 0 || job > state.last_job() {
+    if job.0 == 0 || job > state.last_job_id() {
         wrong.push(format!("job {job} has an id that was never given"));
     }
     if record.elements.is_empty() {
@@ -75,7 +75,7 @@ fn check_numbers(state: &State, wrong: &mut Vec<String>) {
         if u64::from(record.id.0) <= before && before > 0 {
             wrong.push(format!("job {} has the id of a task of another", record.id));
         }
-        if last > u64::from(state.last_job().0) {
+        if last > u64::from(state.last_job_id().0) {
             wrong.push(format!("tasks of job {} have ids that were never given", record.id));
         }
         before = last;
@@ -219,7 +219,7 @@ fn check_requests(state: &State, wrong: &mut Vec<String>) {
     let mut answered = BTreeSet::new();
     for (uid, key, request) in state.requests() {
         match state.job(request.job) {
-            None if request.job > state.last_job() => {
+            None if request.job > state.last_job_id() => {
                 wrong.push(format!("request {} leads to no job that there was", key.0));
             }
             None => {}

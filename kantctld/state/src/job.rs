@@ -197,7 +197,7 @@ impl Element {
     /// Changes the phase along the table of transitions. Returns false and changes nothing if the
     /// table does not allow it.
     #[must_use]
-    pub(crate) fn follow(&mut self, change: Change) -> bool {
+    pub(crate) fn transition(&mut self, change: Change) -> bool {
         match self.phase.after(change) {
             Some(phase) => {
                 self.phase = phase;
@@ -248,7 +248,7 @@ impl Run {
     }
 
     /// Ends a suspension.
-    pub(crate) fn wake(&mut self, now: Time) {
+    pub(crate) fn end_suspension(&mut self, now: Time) {
         if let Some(since) = self.suspended_at.take() {
             self.suspended = self.suspended + now.since(since);
         }

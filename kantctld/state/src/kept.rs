@@ -35,7 +35,7 @@ impl State {
 
     /// A request that was already answered.
     #[must_use]
-    pub fn request(&self, uid: Uid, key: &RequestKey) -> Option<&KnownRequest> {
+    pub fn answered_request(&self, uid: Uid, key: &RequestKey) -> Option<&KnownRequest> {
         self.requests.get(&uid)?.get(key)
     }
 
@@ -45,7 +45,7 @@ impl State {
 
     /// The owner of a job, for a while also of one that was forgotten.
     #[must_use]
-    pub fn asker(&self, job: JobId) -> Option<Uid> {
+    pub fn owner_of_job(&self, job: JobId) -> Option<Uid> {
         self.asked.get(&job).map(|(uid, _)| *uid)
     }
 
@@ -54,7 +54,7 @@ impl State {
     pub(crate) fn old_requests(&self, now: Time) -> impl Iterator<Item = JobId> + '_ {
         let kept = self.settings().map(|settings| settings.done_jobs_kept);
         let is_old = move |job: &JobId, most: Span| {
-            let known = self.asked.get(job).and_then(|(uid, key)| self.request(*uid, key));
+            let known = self.asked.get(job).and_then(|(uid, key)| self.answered_request(*uid, key));
             kept.is_some_and(|kept| known.is_none_or(|known| known.at + kept.min(most) <= now))
         };
         // Ids increase with time.

@@ -114,7 +114,7 @@ pub enum StartRefusal {
 impl Ledger {
     /// The allocations on a node; `None` if there are none.
     #[must_use]
-    pub fn on(&self, node: &NodeName) -> Option<&Holdings> {
+    pub fn holdings_on(&self, node: &NodeName) -> Option<&Holdings> {
         self.nodes.get(node).filter(|holdings| !holdings.is_empty())
     }
 
@@ -125,7 +125,7 @@ impl Ledger {
 
     /// The attempts that hold something on a node.
     pub fn holders(&self, node: &NodeName) -> impl Iterator<Item = AttemptId> + '_ {
-        self.on(node).into_iter().flat_map(|h| h.holders().map(|(id, _)| id))
+        self.holdings_on(node).into_iter().flat_map(|h| h.holders().map(|(id, _)| id))
     }
 
     /// Checks that a share could be allocated now.
@@ -141,7 +141,7 @@ impl Ledger {
         let node = || share.node.clone();
         let gpus = &share.gpus;
         let repeats = (1..gpus.len()).any(|at| gpus[..at].contains(&gpus[at]));
-        if share.cpus.is_empty() || share.tasks.0 == 0 || repeats || !is_part(share) {
+        if share.cpus.is_empty() || share.tasks.0 == 0 || repeats || !has_valid_part(share) {
             return Err(StartRefusal::Malformed(node()));
         }
         let has_gpu = |index: &GpuIndex| inventory.gpus.iter().any(|gpu| gpu.index == *index);
@@ -151,7 +151,7 @@ impl Ledger {
         if share.memory > inventory.memory {
             return Err(StartRefusal::NotThere(node()));
         }
-        let Some(held) = self.on(&share.node) else { return Ok(()) };
+        let Some(held) = self.holdings_on(&share.node) else { return Ok(()) };
         if exclusive || held.is_exclusive() {
             return Err(StartRefusal::NotShared(node()));
         }
@@ -174,7 +174,7 @@ impl Ledger {
     }
 
     /// Frees all that an attempt holds on a node.
-    pub(crate) fn free(&mut self, id: AttemptId, node: &NodeName) {
+    pub(crate) fn release(&mut self, id: AttemptId, node: &NodeName) {
         if let Some(holdings) = self.nodes.get_mut(node) {
             holdings.remove(id);
         }
@@ -183,7 +183,7 @@ impl Ledger {
 
 /// Whether the share's part of a GPU is valid: absent, or above zero, at most a whole GPU, and with
 /// at least one GPU.
-fn is_part(share: &Share) -> bool {
+fn has_valid_part(share: &Share) -> bool {
     share
         .gpu_milli
         .is_none_or(|part| (1..=GpuMilli::WHOLE.0).contains(&part.0) && !share.gpus.is_empty())

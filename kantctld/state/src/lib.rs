@@ -55,13 +55,13 @@ mod overdue;
 
 mod apply;
 
-pub use apply::{apply, may_wait, updated};
+pub use apply::{apply, check_could_wait, patched_request};
 pub use command::{
     Actor, BulkAction, Command, Deployment, LEVELS, ManyJobs, NewToken, OneOfMany, RoundGrow,
     RoundPreempt, RoundShrink, RoundStart, ServiceAction, Settings, SomeTasks, Stamped, Target,
     UserBounds,
 };
-pub use deadline::missed;
+pub use deadline::jobs_past_deadline;
 pub use dependency::{OpenTerm, Verdict, dependency_reason, open_terms, verdict};
 pub use dependents::ENDED_AT_ONCE;
 pub use event::Event;

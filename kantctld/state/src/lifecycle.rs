@@ -28,10 +28,10 @@ use common::wire::node::{StepPhase, StepStatus};
 
 use advance::finish_or_requeue;
 pub(crate) use checkpoint::checkpoint;
-pub(crate) use grow::{grow, keep_off};
+pub(crate) use grow::{grow, turn_away_node};
 pub(crate) use measured::unreported_end;
 pub(crate) use preempt::preempt;
-pub(crate) use resize::{shrink, yield_some};
+pub(crate) use resize::{shrink, shrink_for_preemptor};
 pub use set::components;
 pub(crate) use start::{start, start_together};
 pub(crate) use suspend::{resume, suspend};
@@ -57,14 +57,14 @@ impl Ending {
     }
 
     /// An end that a user asked for.
-    pub(crate) fn asked(by: Uid, requeue: bool) -> Self {
+    pub(crate) fn by_user(by: Uid, requeue: bool) -> Self {
         Self { requeue, by: Some(by), ..Self::new(Outcome::Cancelled) }
     }
 }
 
 /// Processes a node's report on one step. A report that is unknown, outdated or repeated changes
 /// nothing: the node learns from its desired state that it must drop the step.
-pub(crate) fn report(
+pub(crate) fn process_report(
     state: &mut State,
     events: &mut Vec<Event>,
     node: &NodeName,
@@ -74,9 +74,9 @@ pub(crate) fn report(
         StepPhase::Preparing => (SharePhase::Preparing, ShareNews::Preparing),
         StepPhase::Ready => (SharePhase::Ready, ShareNews::Ready),
         StepPhase::Running { .. } => (SharePhase::Running, ShareNews::Running),
-        StepPhase::Ended(end) => return share_ended(state, events, node, status.id, end),
+        StepPhase::Ended(end) => return end_share(state, events, node, status.id, end),
     };
-    let Some((rank, from)) = share(state, status.id, node) else { return };
+    let Some((rank, from)) = share_rank_and_phase(state, status.id, node) else { return };
     if from.is_over() || to <= from {
         return;
     }
@@ -84,7 +84,7 @@ pub(crate) fn report(
     run.shares[rank] = to;
     run.last_rank = LastRank(u32::try_from(rank).unwrap_or_default());
     if to == SharePhase::Running {
-        fault::node_works(state, node);
+        fault::reset_node_faults(state, node);
     }
     state.record_event(events, Event::StepReported { id: status.id, node: node.clone(), news });
     advance::advance(state, events, status.id, from);
@@ -95,15 +95,15 @@ pub(crate) fn report(
 
 /// Ends a share that its node has released, or is assumed to have released. Frees its resources and
 /// decides what that means for the job.
-pub(crate) fn share_ended(
+pub(crate) fn end_share(
     state: &mut State,
     events: &mut Vec<Event>,
     node: &NodeName,
     id: AttemptId,
     end: &StepEnd,
 ) {
-    let Some((rank, from)) = share(state, id, node) else {
-        return late::settle(state, events, node, id, end);
+    let Some((rank, from)) = share_rank_and_phase(state, id, node) else {
+        return late::complete_lost_attempt(state, events, node, id, end);
     };
     if from.is_over() {
         return;
@@ -113,12 +113,12 @@ pub(crate) fn share_ended(
         let steps = end.steps.iter().take(STEPS_REPORTED_MAX).cloned().collect();
         state.record_event(events, Event::JobStepsEnded { id, steps });
     }
-    state.ledger.free(id, node);
-    measured::release(state, id.key, rank, end);
+    state.ledger.release(id, node);
+    measured::record_share_end(state, id.key, rank, end);
     let leaves = from == SharePhase::Leaving;
     // A share that began and exited before its node reported it did run.
     let ran = end.started_at.is_some() && end.cause == EndCause::Exited;
-    let is_turned_away = !ran && grow::joins(state, id.key, rank);
+    let is_turned_away = !ran && grow::is_joining(state, id.key, rank);
     if is_turned_away {
         grow::did_not_join(state, events, id, rank, end.message.as_deref());
     }
@@ -127,17 +127,17 @@ pub(crate) fn share_ended(
     match (leaves, is_turned_away) {
         (true, _) => run.drop_share(rank),
         (false, true) => {}
-        (false, false) => run.shares[rank] = SharePhase::ended(end.cause, end.exit),
+        (false, false) => run.shares[rank] = SharePhase::from_end(end.cause, end.exit),
     }
     run.usage = run.usage.and(end.usage);
     let news = ShareNews::Ended(end.cause, end.exit);
     state.record_event(events, Event::StepReported { id, node: node.clone(), news });
     match leaves || is_turned_away {
         // The job was to go on without this share, so its end decides nothing.
-        true => decide::without_those_that_leave(state, events, id),
+        true => decide::complete_if_rest_succeeded(state, events, id),
         false => decide::decide(state, events, id, rank, end),
     }
-    fault::judge_node(state, events, node, id, end);
+    fault::count_node_fault(state, events, node, id, end);
     advance::advance(state, events, id, from);
     grow::join(state, events, id);
     finish_or_requeue(state, events, id.key);
@@ -145,8 +145,8 @@ pub(crate) fn share_ended(
 
 /// Decides the end of a running attempt, and with it the end of all components of its set. Their
 /// nodes stop what is left of it.
-pub(crate) fn ended(state: &mut State, events: &mut Vec<Event>, key: JobKey, ending: Ending) {
-    let message = set::ended_with(state, key, ending.outcome);
+pub(crate) fn end_attempt(state: &mut State, events: &mut Vec<Event>, key: JobKey, ending: Ending) {
+    let message = set::set_end_message(state, key, ending.outcome);
     for other in set::others(state, key) {
         end_one(state, events, other, Ending { message: message.clone(), ..ending.clone() });
     }
@@ -158,17 +158,17 @@ fn end_one(state: &mut State, events: &mut Vec<Event>, key: JobKey, ending: Endi
     let decided_at = state.now;
     let Some(element) = state.element_mut(key) else { return };
     let id = element.attempt_id(key);
-    if element.run.is_none() || !element.follow(Change::End) {
+    if element.run.is_none() || !element.transition(Change::End) {
         return;
     }
     let Some(run) = element.run.as_mut() else { return };
     let Ending { outcome, requeue, by, preempted, exit, message, fault } = ending;
-    run.wake(decided_at);
+    run.end_suspension(decided_at);
     // Nodes that are still joining do not affect the outcome.
     run.turn_away(0);
     let asked = by.is_some();
     run.end = Some(End { outcome, requeue, decided_at, fault, asked, preempted, exit, message });
-    let nodes = run.holding();
+    let nodes = run.holding_nodes();
     state
         .record_event(events, Event::JobEnded { id, outcome, exit, by, preempted, requeue, nodes });
 }
@@ -209,7 +209,7 @@ pub(crate) fn drop_waiting(
 ) {
     for key in set::components(state, key) {
         let Some(element) = state.element_mut(key) else { continue };
-        if element.follow(Change::Drop) {
+        if element.transition(Change::Drop) {
             finish(state, events, key, outcome, by);
         }
     }
@@ -218,7 +218,7 @@ pub(crate) fn drop_waiting(
 /// Requeues a finished job.
 pub(crate) fn revive(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
     let Some(element) = state.element_mut(key) else { return };
-    if element.follow(Change::Requeue) {
+    if element.transition(Change::Requeue) {
         wait_again(state, events, key, None);
     }
 }
@@ -243,10 +243,10 @@ fn finish(
     measured::note_run_time(state, key, outcome);
     state.set_alive(key, false);
     if state.is_all_done(key.job) {
-        texts::rest_job(state, key.job);
+        texts::mark_job_finished(state, key.job);
     }
     state.record_event(events, Event::JobDone { key, attempt, outcome, by });
-    replicas::ended(state, key, outcome);
+    replicas::note_replica_end(state, key, outcome);
 }
 
 /// Completes the return to the queue, which after a fault comes with a delay. `end` is the end of
@@ -254,10 +254,10 @@ fn finish(
 /// place, which is ordered by submission.
 fn wait_again(state: &mut State, events: &mut Vec<Event>, key: JobKey, end: Option<&End>) {
     let now = state.now;
-    texts::revive_job(state, key.job);
+    texts::mark_job_unfinished(state, key.job);
     let Some(element) = state.element_mut(key) else { return };
     element.run.iter_mut().for_each(|run| measured::clamp_to_end(run));
-    element.set_aside(element.done_at.unwrap_or(now));
+    element.archive_attempt(element.done_at.unwrap_or(now));
     (element.outcome, element.done_at) = (None, None);
     let attempt = element.attempt;
     state.set_alive(key, true);
@@ -277,7 +277,11 @@ fn forget_faults(state: &mut State, key: JobKey) {
 }
 
 /// The rank and phase of a node's share, if the attempt is the current one and holds resources.
-pub(crate) fn share(state: &State, id: AttemptId, node: &NodeName) -> Option<(usize, SharePhase)> {
+pub(crate) fn share_rank_and_phase(
+    state: &State,
+    id: AttemptId,
+    node: &NodeName,
+) -> Option<(usize, SharePhase)> {
     let (_, element) = state.element(id.key)?;
     if element.attempt != id.attempt || !element.phase.holds_resources() {
         return None;

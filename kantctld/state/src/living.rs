@@ -29,7 +29,7 @@ impl Bounds {
 }
 
 /// The highest possible key of this job.
-pub(crate) const fn last_of(job: JobId) -> JobKey {
+pub(crate) const fn highest_key_of(job: JobId) -> JobKey {
     JobKey { job, index: Some(ArrayIndex(u32::MAX)) }
 }
 
@@ -66,8 +66,8 @@ impl Living {
     }
 
     /// The keys of one job, in ascending order.
-    pub(crate) fn of(&self, job: JobId) -> impl DoubleEndedIterator<Item = JobKey> + '_ {
-        self.up_to(last_of(job))
+    pub(crate) fn keys_of_job(&self, job: JobId) -> impl DoubleEndedIterator<Item = JobKey> + '_ {
+        self.up_to(highest_key_of(job))
     }
 
     /// The keys of one job up to and including this one, in ascending order.
@@ -77,32 +77,32 @@ impl Living {
 
     /// Whether no element of this job is unfinished.
     pub(crate) fn has_none_of(&self, job: JobId) -> bool {
-        self.of(job).next().is_none()
+        self.keys_of_job(job).next().is_none()
     }
 
     /// The keys with a deadline at or before this time, the earliest first.
-    pub(crate) fn due(&self, now: Time) -> impl Iterator<Item = JobKey> + '_ {
+    pub(crate) fn past_deadline(&self, now: Time) -> impl Iterator<Item = JobKey> + '_ {
         let due = self.deadlines.iter().take_while(move |(deadline, _)| *deadline <= now);
-        due.flat_map(|(_, job)| self.of(*job))
+        due.flat_map(|(_, job)| self.keys_of_job(*job))
     }
 
     /// The keys with a lease.
     pub(crate) fn leased(&self) -> impl Iterator<Item = JobKey> + '_ {
-        self.leased.iter().flat_map(|job| self.of(*job))
+        self.leased.iter().flat_map(|job| self.keys_of_job(*job))
     }
 
     /// Adds to the number of all elements, or subtracts if not `are_new`.
     pub(crate) fn note_elements(&mut self, count: u32, are_new: bool) {
-        self.all = step(self.all, count, are_new);
+        self.all = add_or_subtract(self.all, count, are_new);
     }
 
     /// Counts an element that begins to hold nodes, or, if not `is_active`, one that holds none any
     /// more.
     pub(crate) fn note_active(&mut self, is_active: bool) {
-        self.active = step(self.active, 1, is_active);
+        self.active = add_or_subtract(self.active, 1, is_active);
     }
 
-    pub(crate) fn standing(&self) -> Standing {
+    pub(crate) fn phase_counts(&self) -> Standing {
         let alive = u32::try_from(self.keys.len()).unwrap_or(u32::MAX);
         Standing {
             pending: alive.saturating_sub(self.active),
@@ -114,7 +114,7 @@ impl Living {
     /// Adds an element, unless it is in the index.
     pub(crate) fn insert(&mut self, key: JobKey, owner: Uid, bounds: Bounds) {
         if self.keys.insert(key) {
-            self.bind(key.job, bounds);
+            self.insert_bounds(key.job, bounds);
             *self.of_user.entry(owner).or_insert(0) += 1;
         }
     }
@@ -125,7 +125,7 @@ impl Living {
             return;
         }
         if self.has_none_of(key.job) {
-            self.unbind(key.job, bounds);
+            self.remove_bounds(key.job, bounds);
         }
         if let Some(count) = self.of_user.get_mut(&owner) {
             *count -= 1;
@@ -136,19 +136,19 @@ impl Living {
     }
 
     /// Updates the limits of a job, if it has unfinished elements.
-    pub(crate) fn rebind(&mut self, job: JobId, before: Bounds, now: Bounds) {
+    pub(crate) fn replace_bounds(&mut self, job: JobId, before: Bounds, now: Bounds) {
         if !self.has_none_of(job) {
-            self.unbind(job, before);
-            self.bind(job, now);
+            self.remove_bounds(job, before);
+            self.insert_bounds(job, now);
         }
     }
 
-    fn bind(&mut self, job: JobId, bounds: Bounds) {
+    fn insert_bounds(&mut self, job: JobId, bounds: Bounds) {
         self.deadlines.extend(bounds.deadline.map(|deadline| (deadline, job)));
         self.leased.extend(bounds.is_leased.then_some(job));
     }
 
-    fn unbind(&mut self, job: JobId, bounds: Bounds) {
+    fn remove_bounds(&mut self, job: JobId, bounds: Bounds) {
         bounds.deadline.map(|deadline| self.deadlines.remove(&(deadline, job)));
         self.leased.remove(&job);
     }
@@ -174,7 +174,7 @@ impl Living {
     }
 }
 
-const fn step(count: u32, by: u32, up: bool) -> u32 {
+const fn add_or_subtract(count: u32, by: u32, up: bool) -> u32 {
     if up { count.saturating_add(by) } else { count.saturating_sub(by) }
 }
 
@@ -194,8 +194,8 @@ mod tests {
         living.insert(key(1), ada, bounds);
         assert_eq!(living.of_user[&ada], 1);
         assert_eq!(living.leased().collect::<Vec<_>>(), [key(1)]);
-        assert_eq!(living.due(Time(7)).collect::<Vec<_>>(), [key(1)]);
-        assert_eq!(living.due(Time(6)).next(), None);
+        assert_eq!(living.past_deadline(Time(7)).collect::<Vec<_>>(), [key(1)]);
+        assert_eq!(living.past_deadline(Time(6)).next(), None);
         living.remove(key(2), ada, Bounds::default());
         living.remove(key(1), ada, bounds);
         living.remove(key(1), ada, bounds);

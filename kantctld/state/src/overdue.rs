@@ -19,12 +19,16 @@ use std::ops::Range;
 pub fn overdue(state: &State, now: Time) -> Vec<AttemptId> {
     let holders = state.ledger().nodes().flat_map(|(_, held)| held.holders().map(|(id, _)| id));
     let holders: BTreeSet<AttemptId> = holders.collect();
-    holders.into_iter().filter(|id| behind(state, *id, now).is_some()).collect()
+    holders.into_iter().filter(|id| nodes_farthest_behind(state, *id, now).is_some()).collect()
 }
 
 /// The nodes that an overdue attempt waits for: those that are farthest behind. `None` if it is not
 /// overdue.
-pub(crate) fn behind(state: &State, id: AttemptId, now: Time) -> Option<Vec<NodeName>> {
+pub(crate) fn nodes_farthest_behind(
+    state: &State,
+    id: AttemptId,
+    now: Time,
+) -> Option<Vec<NodeName>> {
     let (_, element) = state.element(id.key)?;
     let run = element.run.as_ref()?;
     if element.attempt != id.attempt {
@@ -34,7 +38,9 @@ pub(crate) fn behind(state: &State, id: AttemptId, now: Time) -> Option<Vec<Node
     let (since, ranks) = match element.phase {
         Phase::Starting => (run.allocated_at, 0..all),
         // Joining nodes count as a gang of their own.
-        Phase::Running if run.joining > 0 => (run.since(run.joiners().start), run.joiners()),
+        Phase::Running if run.joining > 0 => {
+            (run.since(run.joining_ranks().start), run.joining_ranks())
+        }
         _ => return None,
     };
     if since + START_MAX > now {
@@ -42,15 +48,15 @@ pub(crate) fn behind(state: &State, id: AttemptId, now: Time) -> Option<Vec<Node
     }
     // In a gang, and in a set that starts, ready nodes wait for those that are not.
     let runs = match element.phase {
-        Phase::Starting => set::runs(state, id.key)?,
+        Phase::Starting => set::component_runs(state, id.key)?,
         _ => vec![run.as_ref()],
     };
     let is_unready =
         |run: &&Run| run.shares.iter().any(|share| *share < SharePhase::Ready) && run.joining == 0;
-    let unready = not_yet(run, &ranks, SharePhase::Ready);
+    let unready = nodes_before_phase(run, &ranks, SharePhase::Ready);
     let behind = match unready.is_empty() {
         true if runs.len() > 1 && runs.iter().any(is_unready) => return None,
-        true => not_yet(run, &ranks, SharePhase::Running),
+        true => nodes_before_phase(run, &ranks, SharePhase::Running),
         false => unready,
     };
     let in_contact =
@@ -63,7 +69,7 @@ pub(crate) fn behind(state: &State, id: AttemptId, now: Time) -> Option<Vec<Node
     (reached && !behind.is_empty()).then_some(behind)
 }
 
-fn not_yet(run: &Run, ranks: &Range<usize>, phase: SharePhase) -> Vec<NodeName> {
+fn nodes_before_phase(run: &Run, ranks: &Range<usize>, phase: SharePhase) -> Vec<NodeName> {
     let shares = run.allocation.shares().iter().zip(&run.shares);
     let shares = shares.skip(ranks.start).take(ranks.len());
     shares.filter(|(_, reached)| **reached < phase).map(|(s, _)| s.node.clone()).collect()

@@ -77,18 +77,18 @@ pub fn level_of(bytes: &[u8]) -> Result<RulesLevel, PersistError> {
 /// [`PersistError`] if the bytes are not from [`to_bytes`], or of a level that this build does not
 /// know.
 pub fn from_bytes(bytes: &[u8]) -> Result<State, PersistError> {
-    from_bytes_of(bytes, LEVELS)
+    from_bytes_with_levels(bytes, LEVELS)
 }
 
 /// The same for a build that knows these levels.
 ///
 /// # Errors
 /// As for [`from_bytes`].
-pub fn from_bytes_of(bytes: &[u8], known: RulesLevels) -> Result<State, PersistError> {
+pub fn from_bytes_with_levels(bytes: &[u8], known: RulesLevels) -> Result<State, PersistError> {
     let (needs, body) = split(bytes)?;
     known.check(needs).map_err(PersistError::Level)?;
     let mut state: State = rmp_serde::from_slice(body).map_err(PersistError::Decode)?;
-    state.index();
+    state.build_indexes();
     Ok(state)
 }
 

@@ -9,7 +9,7 @@ use common::time::{Span, Time};
 
 /// Notes the end of a replica. Whatever it ends by, except for a stop or a lost node, is a failure,
 /// because replicas run until they are stopped.
-pub(crate) fn ended(state: &mut State, key: JobKey, outcome: Outcome) {
+pub(crate) fn note_replica_end(state: &mut State, key: JobKey, outcome: Outcome) {
     let now = state.now;
     let Some((record, element)) = state.element(key) else { return };
     let Some(replica) = record.spec.ask.replica.clone() else { return };

@@ -5,7 +5,7 @@ mod jobs;
 mod keeper;
 mod never;
 
-pub use keeper::{Keeper, News};
+pub use keeper::{SnapshotChanges, SnapshotKeeper};
 pub use never::{never_fit_together, never_fits};
 
 use crate::charging::{queue_usage, running_usage};
@@ -21,10 +21,11 @@ use engine::{Decision, Snapshot, WaitingJob};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A snapshot built from scratch, for tests and single uses. Repeated uses keep a [`Keeper`].
+/// A snapshot built from scratch, for tests and single uses. Repeated uses keep a
+/// [`SnapshotKeeper`].
 #[must_use]
 pub fn snapshot(state: &State) -> Snapshot {
-    Keeper::new(state).into_snapshot()
+    SnapshotKeeper::new(state).into_snapshot()
 }
 
 /// One waiting job as the engine sees it, without a snapshot; `None` if it does not wait.
@@ -38,7 +39,7 @@ pub fn waiting(state: &State, key: JobKey) -> Option<WaitingJob> {
 
 /// The preemptible running jobs as they would wait if they were stopped, even if the policy allows
 /// no moves.
-pub fn again(state: &State, snapshot: &Snapshot) -> Vec<Arc<WaitingJob>> {
+pub fn as_waiting_again(state: &State, snapshot: &Snapshot) -> Vec<Arc<WaitingJob>> {
     let may_yield = snapshot.all_running().filter(|job| job.preemptible && !job.ending);
     let again = may_yield.filter_map(|job| {
         let (record, element) = state.element(job.key)?;
@@ -67,7 +68,7 @@ impl UsedSoFar {
 /// The command that carries out a round; `None` if there is nothing to do. Decisions of unknown
 /// kinds are skipped, and the next round decides again.
 #[must_use]
-pub fn enactment(decisions: &[Decision]) -> Option<Command> {
+pub fn enact_command(decisions: &[Decision]) -> Option<Command> {
     let (mut preempts, mut shrinks) = (Vec::new(), Vec::new());
     let (mut starts, mut grows) = (Vec::new(), Vec::new());
     for decision in decisions {

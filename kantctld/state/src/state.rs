@@ -96,7 +96,7 @@ pub struct State {
     /// The times at which running jobs were moved, within the hour before the last of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) moves: Vec<Time>,
-    /// The elements that are not Done. Derived from `jobs`; see [`State::index`].
+    /// The elements that are not Done. Derived from `jobs`; see [`State::build_indexes`].
     #[serde(skip)]
     pub(crate) living: Living,
     /// The memory that each user takes. Derived from the rest.
@@ -145,13 +145,13 @@ impl State {
 
     /// The times at which running jobs were moved recently.
     #[must_use]
-    pub fn moves(&self) -> &[Time] {
+    pub fn move_times(&self) -> &[Time] {
         &self.moves
     }
 
     /// The last job id that was given; 0 before the first job.
     #[must_use]
-    pub const fn last_job(&self) -> JobId {
+    pub const fn last_job_id(&self) -> JobId {
         self.last_job
     }
 
@@ -187,8 +187,8 @@ impl State {
     /// Resolves the key that a user gave: the plain number of an array task becomes the task's key,
     /// and the name of a component becomes the job of that place.
     #[must_use]
-    pub fn meant(&self, key: JobKey) -> JobKey {
-        if let Some(offset) = key.offset() {
+    pub fn resolve_key(&self, key: JobKey) -> JobKey {
+        if let Some(offset) = key.component_offset() {
             let set = self.job(key.job).and_then(|record| record.set);
             let set = set.filter(|set| set.first == key.job && offset < set.size);
             return set.and_then(|set| set.keys().nth(offset as usize)).unwrap_or(key);
@@ -217,8 +217,8 @@ impl State {
 
     /// The numbers of jobs and array tasks by state.
     #[must_use]
-    pub fn standing(&self) -> Standing {
-        self.living.standing()
+    pub fn job_counts(&self) -> Standing {
+        self.living.phase_counts()
     }
 
     /// Whether all elements of this job are Done.

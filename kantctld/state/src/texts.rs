@@ -38,13 +38,13 @@ pub(crate) fn check_revival(state: &State, record: &Record) -> Result<(), Refusa
     if !state.is_all_done(record.id) {
         return Ok(());
     }
-    check_room(state, record.spec.owner.uid, &[Load::kept(record, &state.blobs)])
+    check_room(state, record.spec.owner.uid, &[Load::of_record(record, &state.blobs)])
 }
 
 /// Marks a job as finished.
-pub(crate) fn rest_job(state: &mut State, job: JobId) {
+pub(crate) fn mark_job_finished(state: &mut State, job: JobId) {
     if let Some(record) = state.jobs.get(&job) {
-        state.footprint.rest(record, &state.blobs);
+        state.footprint.mark_finished(record, &state.blobs);
     }
 }
 
@@ -69,12 +69,12 @@ fn lose_texts(state: &mut State, job: JobId) {
 }
 
 /// Marks a finished job as unfinished again, before its task is counted as such.
-pub(crate) fn revive_job(state: &mut State, job: JobId) {
+pub(crate) fn mark_job_unfinished(state: &mut State, job: JobId) {
     if !state.is_all_done(job) {
         return;
     }
     if let Some(record) = state.jobs.get(&job) {
-        state.footprint.revive(record, &state.blobs);
+        state.footprint.mark_unfinished(record, &state.blobs);
     }
 }
 

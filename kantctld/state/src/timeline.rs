@@ -26,7 +26,7 @@ pub enum TimelineEvent {
     /// A user changed its request.
     Asked {
         by: Uid,
-        /// A description of the change ([`common::job::Patch::text`]).
+        /// A description of the change ([`common::job::Patch::summary`]).
         what: String,
     },
     /// It got its allocation.

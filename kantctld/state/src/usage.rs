@@ -43,11 +43,11 @@ pub struct Used {
 impl Used {
     /// What a share of an allocation keeps from others in this time.
     #[must_use]
-    pub fn by(share: &Share, time: Span) -> Self {
-        Self::by_amounts((share.gpus_milli(), Cpus(share.cpus.len())), time)
+    pub fn of_share(share: &Share, time: Span) -> Self {
+        Self::of_amounts((share.gpus_milli(), Cpus(share.cpus.len())), time)
     }
 
-    fn by_amounts((gpus, cpus): (GpuMilli, Cpus), Span(milliseconds): Span) -> Self {
+    fn of_amounts((gpus, cpus): (GpuMilli, Cpus), Span(milliseconds): Span) -> Self {
         let gpu_milli = u64::from(gpus.0).saturating_mul(milliseconds);
         let cpu_milliseconds = u64::from(cpus.0).saturating_mul(milliseconds);
         Self { gpu_milliseconds: gpu_milli / 1000, cpu_milliseconds }
@@ -127,7 +127,7 @@ pub(crate) fn add_share(hours: &mut BTreeMap<Hour, Used>, share: &Share, from: T
         let hour = Hour::of(from);
         let until = to.min(Hour(hour.0 + 1).begin());
         let used = hours.entry(hour).or_default();
-        *used = used.and(Used::by_amounts(amounts, until.since(from)));
+        *used = used.and(Used::of_amounts(amounts, until.since(from)));
         from = until;
     }
 }
@@ -143,7 +143,7 @@ mod tests {
         Share {
             node: NodeName::new("n1").unwrap(),
             tasks: Tasks(1),
-            cpus: CpuSet::first(cpus),
+            cpus: CpuSet::first_n(cpus),
             memory: Bytes(1),
             gpus: (0..gpus).map(GpuIndex).collect(),
             gpu_milli: part.map(GpuMilli),

@@ -69,7 +69,7 @@ impl Machine for Words {
         Ok(())
     }
 
-    fn lead(&mut self, leading: bool) {
+    fn set_leading(&mut self, leading: bool) {
         *self.leading.lock().unwrap() = leading;
     }
 }

@@ -31,7 +31,12 @@ pub struct Export {
 /// The jobs and array tasks submitted at `since` or later that run or ran, of those that the reader
 /// sees. Times count from the first of their submissions.
 #[must_use]
-pub fn jobs(state: &State, sees: impl Fn(&Record) -> bool, since: Time, now: Time) -> Export {
+pub fn export_jobs(
+    state: &State,
+    sees: impl Fn(&Record) -> bool,
+    since: Time,
+    now: Time,
+) -> Export {
     let mut ran = Vec::new();
     let mut left_out = 0;
     let seen = state.jobs().filter(|record| record.submitted_at >= since && sees(record));
@@ -93,7 +98,7 @@ fn job(
             (_, 1) => part,
             _ => GpuMilli::WHOLE,
         },
-        gpu_models: if gpus > 0 { models(&ask.request) } else { Vec::new() },
+        gpu_models: if gpus > 0 { gpu_models(&ask.request) } else { Vec::new() },
         cpus: Some(CpuMilli(cpus.saturating_mul(1000))),
         mem_mib: Some(mebibytes(Bytes(most(&|share| share.memory.0)))),
         user: record.spec.owner.name.clone(),
@@ -107,7 +112,7 @@ fn job(
 }
 
 /// The kinds of GPU that a job may have.
-fn models(request: &Request) -> Vec<String> {
+fn gpu_models(request: &Request) -> Vec<String> {
     request.gpu_kind.iter().chain(&request.gpu_kinds_or).map(|kind| kind.0.clone()).collect()
 }
 
@@ -129,7 +134,7 @@ pub fn nodes(state: &State) -> Vec<Node> {
     let topology = state.settings().map(|settings| &settings.topology.0);
     let node = |(name, record): (&NodeName, &NodeRecord)| {
         let stands = topology.and_then(|positions| positions.get(name));
-        let switch = |level| stands?.at(level).map(ToString::to_string);
+        let switch = |level| stands?.switch_at_level(level).map(ToString::to_string);
         let inventory = &record.inventory;
         Node {
             name: name.to_string(),

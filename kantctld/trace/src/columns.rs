@@ -15,12 +15,12 @@ pub struct Column {
 }
 
 /// A column that must be present.
-pub const fn required(name: &'static str) -> Column {
+pub const fn required_column(name: &'static str) -> Column {
     Column { name, required: true }
 }
 
 /// A column that may be missing or empty.
-pub const fn optional(name: &'static str) -> Column {
+pub const fn optional_column(name: &'static str) -> Column {
     Column { name, required: false }
 }
 
@@ -49,12 +49,12 @@ impl Table {
             return Err(TraceError::Empty { file: file.to_owned(), header: header_of(columns) });
         }
         let mut reader = ReaderBuilder::new().has_headers(true).from_reader(text.as_bytes());
-        let header = reader.headers().map_err(|error| shape_of(file, &error))?.clone();
-        let places = places(file, &header, columns)?;
+        let header = reader.headers().map_err(|error| row_length_error(file, &error))?.clone();
+        let places = column_positions(file, &header, columns)?;
         let records = reader
             .records()
             .collect::<Result<Vec<_>, _>>()
-            .map_err(|error| shape_of(file, &error))?;
+            .map_err(|error| row_length_error(file, &error))?;
         Ok(Self { file: file.to_owned(), columns, places, records })
     }
 
@@ -112,7 +112,7 @@ pub fn header_of(columns: &[Column]) -> String {
 }
 
 /// The position of each known column.
-fn places(
+fn column_positions(
     file: &str,
     header: &StringRecord,
     columns: &[Column],
@@ -142,7 +142,7 @@ fn places(
 
 /// Text in memory can fail in one way only: a line of another length. Other errors are handled in
 /// case `csv` adds some.
-fn shape_of(file: &str, error: &csv::Error) -> TraceError {
+fn row_length_error(file: &str, error: &csv::Error) -> TraceError {
     let line = error.position().map_or(0, csv::Position::line);
     match error.kind() {
         ErrorKind::UnequalLengths { expected_len, len, .. } => {
@@ -174,7 +174,7 @@ pub fn push_row<'a>(text: &mut String, fields: impl IntoIterator<Item = &'a str>
 mod tests {
     use super::*;
 
-    const COLUMNS: &[Column] = &[required("name"), optional("size")];
+    const COLUMNS: &[Column] = &[required_column("name"), optional_column("size")];
 
     fn error(text: &str) -> String {
         Table::read("t.csv", text.as_bytes(), COLUMNS).err().expect("a refusal").to_string()

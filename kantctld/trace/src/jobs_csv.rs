@@ -1,7 +1,7 @@
 //! Job files: one job per line, 18 columns, five of them required. `kantctl export` writes them,
 //! too. A file with any invalid line is refused as a whole.
 
-use super::columns::{Column, Row, Table, header_of, optional, push_row, required};
+use super::columns::{Column, Row, Table, header_of, optional_column, push_row, required_column};
 use super::field::{self, Problem, show_thousandths};
 use super::job::MAX_PER_NODE;
 use super::{Job, TraceError};
@@ -10,24 +10,24 @@ use common::unit::{GpuMilli, Gpus, Nodes};
 use std::collections::BTreeMap;
 
 const COLUMNS: &[Column] = &[
-    required("job_id"),
-    required("submit_s"),
-    required("runtime_s"),
-    optional("walltime_request_s"),
-    required("nodes"),
-    optional("gpus_total"),
-    required("gpus_per_node"),
-    optional("gpu_fraction_milli"),
-    optional("gpu_model"),
-    optional("cpus"),
-    optional("mem_mib"),
-    optional("user"),
-    optional("group"),
-    optional("qos"),
-    optional("kind"),
-    optional("final_status"),
-    optional("constraint"),
-    optional("account"),
+    required_column("job_id"),
+    required_column("submit_s"),
+    required_column("runtime_s"),
+    optional_column("walltime_request_s"),
+    required_column("nodes"),
+    optional_column("gpus_total"),
+    required_column("gpus_per_node"),
+    optional_column("gpu_fraction_milli"),
+    optional_column("gpu_model"),
+    optional_column("cpus"),
+    optional_column("mem_mib"),
+    optional_column("user"),
+    optional_column("group"),
+    optional_column("qos"),
+    optional_column("kind"),
+    optional_column("final_status"),
+    optional_column("constraint"),
+    optional_column("account"),
 ];
 
 /// Reads a job file, plain or gzip. `file` is its name in errors. Jobs are sorted by submit time;
@@ -85,7 +85,7 @@ fn read_job(row: &Row<'_>) -> Result<Job, TraceError> {
         gpus_per_node,
         gpu_fraction: row
             .read("gpu_fraction_milli", |text| fraction(text, nodes, gpus_per_node))?,
-        gpu_models: row.read("gpu_model", models)?,
+        gpu_models: row.read("gpu_model", parse_gpu_models)?,
         cpus: row.read("cpus", |text| field::optional(text, field::cpus))?,
         mem_mib: row.read("mem_mib", mem)?,
         user: word("user"),
@@ -122,7 +122,7 @@ fn fraction(text: &str, nodes: Nodes, gpus_per_node: Gpus) -> Result<GpuMilli, P
     }
 }
 
-fn models(text: &str) -> Result<Vec<String>, Problem> {
+fn parse_gpu_models(text: &str) -> Result<Vec<String>, Problem> {
     if text.is_empty() {
         return Ok(Vec::new());
     }

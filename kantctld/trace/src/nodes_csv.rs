@@ -1,21 +1,21 @@
 //! Cluster files: `name,gpus,gpu_model,cpus,mem_mib,leaf[,spine,core]`. An empty field means
 //! unknown or unlimited.
 
-use super::columns::{Column, Row, Table, header_of, optional, push_row, required};
+use super::columns::{Column, Row, Table, header_of, optional_column, push_row, required_column};
 use super::field::{self, show_thousandths};
 use super::{Node, TraceError};
 use common::unit::Gpus;
 use std::collections::BTreeMap;
 
 const COLUMNS: &[Column] = &[
-    required("name"),
-    required("gpus"),
-    optional("gpu_model"),
-    optional("cpus"),
-    optional("mem_mib"),
-    optional("leaf"),
-    optional("spine"),
-    optional("core"),
+    required_column("name"),
+    required_column("gpus"),
+    optional_column("gpu_model"),
+    optional_column("cpus"),
+    optional_column("mem_mib"),
+    optional_column("leaf"),
+    optional_column("spine"),
+    optional_column("core"),
 ];
 
 /// Reads a cluster's nodes, plain or gzip. `file` is its name in errors.

@@ -2,12 +2,16 @@
 //! unknown.
 
 use super::TraceError;
-use super::columns::{Column, Row, Table, header_of, optional, push_row, required};
+use super::columns::{Column, Row, Table, header_of, optional_column, push_row, required_column};
 use super::field::{self, show_thousandths};
 use common::time::Span;
 
-const COLUMNS: &[Column] =
-    &[required("arrival_s"), required("service_s"), optional("tokens_in"), optional("tokens_out")];
+const COLUMNS: &[Column] = &[
+    required_column("arrival_s"),
+    required_column("service_s"),
+    optional_column("tokens_in"),
+    optional_column("tokens_out"),
+];
 
 /// One request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

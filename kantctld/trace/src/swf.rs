@@ -105,27 +105,31 @@ impl<'a> Record<'a> {
     fn job(&self, slots_per_node: u32) -> Result<Result<Job, &'static str>, TraceError> {
         let id = self.read(0, |text| field::count(text, "job numbers"))?;
         let submit = self.read(1, field::seconds)?;
-        let walltime = self.known(8, field::seconds)?.filter(|walltime| walltime.rounded.0 > 0);
-        let status: Option<u32> = self.known(10, |text| field::count(text, "status codes"))?;
+        let walltime =
+            self.read_optional(8, field::seconds)?.filter(|walltime| walltime.rounded.0 > 0);
+        let status: Option<u32> =
+            self.read_optional(10, |text| field::count(text, "status codes"))?;
         if matches!(status, Some(2..=4)) {
             return Ok(Err("it is a part of a job that another line describes as a whole"));
         }
-        let Some(mut runtime) = self.known(3, field::seconds)? else {
+        let Some(mut runtime) = self.read_optional(3, field::seconds)? else {
             return Ok(Err("its run time is unknown"));
         };
         if let Some(limit) = walltime.filter(|limit| limit.rounded < runtime.rounded) {
             runtime = limit;
         }
-        let processors = |at| self.known(at, |text| field::count::<u32>(text, "processors"));
+        let processors =
+            |at| self.read_optional(at, |text| field::count::<u32>(text, "processors"));
         let processors = processors(7)?.filter(|n| *n > 0).or(processors(4)?).unwrap_or(0);
         if processors == 0 {
             return Ok(Err("its number of processors is unknown"));
         }
         let nodes = processors.div_ceil(slots_per_node);
         let per_node = processors.div_ceil(nodes);
-        let kib: Option<u64> = self.known(9, |text| field::count(text, "KiB"))?;
+        let kib: Option<u64> = self.read_optional(9, |text| field::count(text, "KiB"))?;
         let word = |at, letter: char| -> Result<String, TraceError> {
-            let number: Option<u32> = self.known(at, |text| field::count(text, FIELDS[at]))?;
+            let number: Option<u32> =
+                self.read_optional(at, |text| field::count(text, FIELDS[at]))?;
             Ok(number.map_or_else(String::new, |number| format!("{letter}{number}")))
         };
         Ok(Ok(Job {
@@ -161,7 +165,7 @@ impl<'a> Record<'a> {
     }
 
     /// `None` for -1.
-    fn known<T>(
+    fn read_optional<T>(
         &self,
         at: usize,
         read: impl FnOnce(&str) -> Result<T, Problem>,

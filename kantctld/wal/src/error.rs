@@ -93,7 +93,7 @@ pub enum Error {
 
 impl Error {
     /// A failed write, create, rename or remove; a full disk is distinguished from a failed one.
-    pub(crate) fn write(action: &'static str, file: String, source: io::Error) -> Error {
+    pub(crate) fn write_failed(action: &'static str, file: String, source: io::Error) -> Error {
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 Error::NoSpace { file, source }
@@ -103,7 +103,7 @@ impl Error {
     }
 
     /// A failed read or sync; never "no space", because after a failed fsync nothing is known.
-    pub(crate) fn fatal(action: &'static str, file: String, source: io::Error) -> Error {
+    pub(crate) fn disk_failed(action: &'static str, file: String, source: io::Error) -> Error {
         Error::Io { action, file, source }
     }
 

@@ -46,7 +46,7 @@ pub(crate) struct Opened<D: Disk> {
 
 /// Opens a directory whose lock is held. Everything is read and checked before the disk is changed.
 pub(crate) fn recover<D: Disk>(disk: Arc<D>, options: Options) -> Result<Opened<D>> {
-    let names = disk.list().map_err(|e| Error::fatal("list", disk.display_path(""), e))?;
+    let names = disk.list().map_err(|e| Error::disk_failed("list", disk.display_path(""), e))?;
     let listing = Listing::of(&names);
     check_listing(&listing, &disk.display_path(""))?;
     let mut tail = Tail::new(options.memory_bytes);
@@ -55,15 +55,15 @@ pub(crate) fn recover<D: Disk>(disk: Arc<D>, options: Options) -> Result<Opened<
     let mut snapshots = SnapshotFiles::new(disk.clone(), listing.snapshots);
     let (snapshot, damaged_snapshot) = choose_snapshot(&mut snapshots, &tail)?;
     let reset = match &snapshot {
-        Some(snapshot) => missing_reset(&tail, snapshot, &snapshots)?,
+        Some(snapshot) => reset_for_snapshot(&tail, snapshot, &snapshots)?,
         None => None,
     };
 
     // A killed process may have left names that are not durable. What is written from here on
     // builds on them, so they are synced first.
-    disk.sync_dir().map_err(|e| Error::fatal("sync", disk.display_path(""), e))?;
+    disk.sync_dir().map_err(|e| Error::disk_failed("sync", disk.display_path(""), e))?;
     for tmp in listing.unfinished {
-        disk.remove(tmp).map_err(|e| Error::write("remove", disk.display_path(tmp), e))?;
+        disk.remove(tmp).map_err(|e| Error::write_failed("remove", disk.display_path(tmp), e))?;
     }
     let spares = SpareFiles::new(disk.clone(), options.segment_bytes, &listing.spares)?;
     let torn = replayed.as_ref().and_then(|replayed| replayed.torn.clone());
@@ -72,7 +72,7 @@ pub(crate) fn recover<D: Disk>(disk: Arc<D>, options: Options) -> Result<Opened<
         None => create(disk, options, spares, &tail)?,
     };
     if let Some(reset) = reset {
-        let location = segments.write(std::slice::from_ref(&reset), || tail.opening())?;
+        let location = segments.write(std::slice::from_ref(&reset), || tail.opening_items())?;
         segments.sync()?;
         tail.apply(reset, location).expect("a reset follows on anything");
     }
@@ -99,7 +99,7 @@ fn create<D: Disk>(
     spares: SpareFiles<D>,
     tail: &Tail,
 ) -> Result<SegmentSet<D>> {
-    let mut segments = SegmentSet::create(disk, options, spares, &tail.opening())?;
+    let mut segments = SegmentSet::create(disk, options, spares, &tail.opening_items())?;
     match segments.spares.prepare() {
         // On a full disk the log is still usable: entries fit into the existing segment.
         Err(Error::NoSpace { .. }) => {}
@@ -136,9 +136,9 @@ struct Read<F> {
     scan: Scan,
 }
 
-fn read<D: Disk>(disk: &D, id: SegmentId) -> Result<Read<D::File>> {
+fn read_segment<D: Disk>(disk: &D, id: SegmentId) -> Result<Read<D::File>> {
     let name = disk.display_path(&file_names::segment(id));
-    let fatal = |source| Error::fatal("read", name.clone(), source);
+    let fatal = |source| Error::disk_failed("read", name.clone(), source);
     let file = disk.open(&file_names::segment(id)).map_err(fatal)?;
     let bytes = disk::read_all(&file).map_err(fatal)?;
     let head = Head::decode(&bytes, id, &name)?;
@@ -165,9 +165,9 @@ fn replay<D: Disk>(
     let mut before: Option<Read<D::File>> = None;
     let mut highest = Index(0);
     for &id in ids {
-        let mut segment = read(disk, id)?;
+        let mut segment = read_segment(disk, id)?;
         if let Some(full) = before {
-            check_joined(&full, segment.head.first)?;
+            check_continuous(&full, segment.head.first)?;
             let Head { id, size_bytes, .. } = full.head;
             sealed.push_back(Sealed { id, size_bytes, highest, seed: full.head.seed() });
             highest = Index(0);
@@ -207,7 +207,7 @@ fn resume<D: Disk>(
 }
 
 /// Checks that a segment reaches up to the next one: it was synced before the next one was created.
-fn check_joined<F>(full: &Read<F>, next: Sequence) -> Result<()> {
+fn check_continuous<F>(full: &Read<F>, next: Sequence) -> Result<()> {
     if full.scan.next == next {
         return Ok(());
     }
@@ -243,8 +243,8 @@ fn rewrite_end<F: DiskFile>(last: &Read<F>) -> Result<()> {
     let written = last.file.write_at(0, whole);
     written
         .and_then(|()| disk::fill_zeros(&last.file, end, last.head.size_bytes - end))
-        .map_err(|e| Error::write("write", last.name.clone(), e))?;
-    last.file.sync().map_err(|e| Error::fatal("sync", last.name.clone(), e))
+        .map_err(|e| Error::write_failed("write", last.name.clone(), e))?;
+    last.file.sync().map_err(|e| Error::disk_failed("sync", last.name.clone(), e))
 }
 
 /// The newest valid snapshot that the log follows, and why a newer one was not used.
@@ -260,7 +260,7 @@ fn choose_snapshot<D: Disk>(
         }
         match snapshots.load(index) {
             Ok(snapshot) => {
-                snapshots.choose(snapshot.entry_id());
+                snapshots.set_chosen(snapshot.entry_id());
                 return Ok((Some(snapshot), damage.map(|error| error.to_string())));
             }
             Err(error @ (Error::Corrupt { .. } | Error::Io { .. })) => {
@@ -274,14 +274,14 @@ fn choose_snapshot<D: Disk>(
         None if base == Index(0) => Ok((None, None)),
         None => {
             let reason = format!("the log begins after {base}, and no snapshot reaches that far");
-            Err(incomplete_log(snapshots.place(base), reason))
+            Err(incomplete_log(snapshots.display_path(base), reason))
         }
     }
 }
 
 /// The record that makes the log follow the snapshot. None if the log has the snapshot's entry;
 /// otherwise the snapshot came from the leader, and a crash prevented the restart of the log.
-fn missing_reset<D: Disk>(
+fn reset_for_snapshot<D: Disk>(
     tail: &Tail,
     snapshot: &Snapshot,
     snapshots: &SnapshotFiles<D>,
@@ -292,7 +292,7 @@ fn missing_reset<D: Disk>(
     }
     if position.index <= tail.committed() {
         let reason = "the log has another term committed at the snapshot's index";
-        return Err(incomplete_log(snapshots.place(position.index), reason));
+        return Err(incomplete_log(snapshots.display_path(position.index), reason));
     }
     Ok(Some(Item::Reset(position)))
 }

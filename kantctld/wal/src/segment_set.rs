@@ -60,7 +60,7 @@ impl<D: Disk> SegmentSet<D> {
             first: Sequence(1),
             size_bytes: options.segment_bytes,
         };
-        let active = install(&*disk, &mut spares, head, opening)?;
+        let active = install_spare(&*disk, &mut spares, head, opening)?;
         let written = head.first;
         Ok(SegmentSet {
             disk,
@@ -94,7 +94,7 @@ impl<D: Disk> SegmentSet<D> {
         let stamp = Stamp { sequence: self.written.next(), durable: self.durable };
         let bytes = record::encode(items, stamp, &self.active.seed);
         let put = self.active.file.write_at(self.active.end, &bytes);
-        put.map_err(|source| Error::write("write", self.active_place(), source))?;
+        put.map_err(|source| Error::write_failed("write", self.active_path(), source))?;
         let location =
             RecordLocation { segment: self.active.head.id, offset: self.active.end, record_bytes };
         self.active.end += record_bytes;
@@ -112,7 +112,7 @@ impl<D: Disk> SegmentSet<D> {
     pub fn read(&self, location: RecordLocation) -> Result<Vec<Item>> {
         let name = file_names::segment(location.segment);
         let file = self.disk.display_path(&name);
-        let fatal = |source| Error::fatal("read", file.clone(), source);
+        let fatal = |source| Error::disk_failed("read", file.clone(), source);
         let damaged = |reason: &str| {
             FilePosition { file: file.clone(), offset: location.offset }.corrupt(reason)
         };
@@ -137,7 +137,7 @@ impl<D: Disk> SegmentSet<D> {
     pub fn sync(&mut self) -> Result<()> {
         if self.durable < self.written {
             let synced = self.active.file.sync();
-            synced.map_err(|source| Error::fatal("sync", self.active_place(), source))?;
+            synced.map_err(|source| Error::disk_failed("sync", self.active_path(), source))?;
             self.durable = self.written;
         }
         Ok(())
@@ -155,7 +155,7 @@ impl<D: Disk> SegmentSet<D> {
             first: self.written.next(),
             size_bytes: self.options.segment_bytes.max(needed_bytes),
         };
-        let next = install(&*self.disk, &mut self.spares, head, opening)?;
+        let next = install_spare(&*self.disk, &mut self.spares, head, opening)?;
         let full = std::mem::replace(&mut self.active, next);
         self.sealed.push_back(Sealed {
             id: full.head.id,
@@ -181,7 +181,7 @@ impl<D: Disk> SegmentSet<D> {
         Ok(())
     }
 
-    fn active_place(&self) -> String {
+    fn active_path(&self) -> String {
         self.disk.display_path(&file_names::segment(self.active.head.id))
     }
 }
@@ -201,7 +201,7 @@ pub(crate) fn note_highest(item: &Item, highest: &mut Index, older: &mut VecDequ
 
 /// Makes a spare file the segment with this head: head and first record are synced before the file
 /// gets its name, so that a file with that name is always valid.
-fn install<D: Disk>(
+fn install_spare<D: Disk>(
     disk: &D,
     spares: &mut SpareFiles<D>,
     head: Head,
@@ -231,10 +231,11 @@ fn name_segment<D: Disk>(
     bytes: &[u8],
 ) -> Result<()> {
     let place = || disk.display_path(spare);
-    file.write_at(0, bytes).map_err(|e| Error::write("write", place(), e))?;
-    file.sync().map_err(|e| Error::fatal("sync", place(), e))?;
-    disk.rename(spare, &file_names::segment(id)).map_err(|e| Error::write("rename", place(), e))?;
-    disk.sync_dir().map_err(|e| Error::fatal("sync", disk.display_path(""), e))
+    file.write_at(0, bytes).map_err(|e| Error::write_failed("write", place(), e))?;
+    file.sync().map_err(|e| Error::disk_failed("sync", place(), e))?;
+    disk.rename(spare, &file_names::segment(id))
+        .map_err(|e| Error::write_failed("rename", place(), e))?;
+    disk.sync_dir().map_err(|e| Error::disk_failed("sync", disk.display_path(""), e))
 }
 
 #[cfg(test)]

@@ -36,12 +36,12 @@ impl<D: Disk> SnapshotFiles<D> {
         self.kept.iter().rev().copied().collect()
     }
 
-    pub fn place(&self, index: Index) -> String {
+    pub fn display_path(&self, index: Index) -> String {
         self.disk.display_path(&file_names::snapshot(index))
     }
 
     /// Notes that recovery uses this snapshot; newer ones are damaged.
-    pub fn choose(&mut self, chosen: EntryId) {
+    pub fn set_chosen(&mut self, chosen: EntryId) {
         let newer = self.kept.partition_point(|&index| index <= chosen.index);
         self.damaged.extend(self.kept.drain(newer..));
         self.newest = Some(chosen);
@@ -54,7 +54,7 @@ impl<D: Disk> SnapshotFiles<D> {
         let bytes = self.disk.open(&name).and_then(|file| disk::read_all(&file));
         match bytes {
             Ok(bytes) => Snapshot::decode(bytes, index, &place),
-            Err(source) => Err(Error::fatal("read", place, source)),
+            Err(source) => Err(Error::disk_failed("read", place, source)),
         }
     }
 
@@ -74,13 +74,16 @@ impl<D: Disk> SnapshotFiles<D> {
         let Written { tmp, entry_id } = *written;
         let name = file_names::snapshot(entry_id.index);
         let renamed = self.disk.rename(tmp, &name);
-        let renamed = renamed.map_err(|e| Error::write("rename", self.disk.display_path(tmp), e));
+        let renamed =
+            renamed.map_err(|e| Error::write_failed("rename", self.disk.display_path(tmp), e));
         if let Err(Error::NoSpace { .. }) = renamed {
             // As if there had been no space to write it.
             let _ = self.disk.remove(tmp);
         }
         renamed?;
-        self.disk.sync_dir().map_err(|e| Error::fatal("sync", self.disk.display_path(""), e))?;
+        self.disk
+            .sync_dir()
+            .map_err(|e| Error::disk_failed("sync", self.disk.display_path(""), e))?;
         self.kept.push(entry_id.index);
         self.newest = Some(entry_id);
         self.prune()
@@ -89,7 +92,7 @@ impl<D: Disk> SnapshotFiles<D> {
     /// Removes a written snapshot that is not needed.
     pub fn discard(&self, written: &Written) -> Result<()> {
         let removed = self.disk.remove(written.tmp);
-        removed.map_err(|e| Error::fatal("remove", self.disk.display_path(written.tmp), e))
+        removed.map_err(|e| Error::disk_failed("remove", self.disk.display_path(written.tmp), e))
     }
 
     /// Removes old snapshots. Not synced: a file that reappears after a crash is removed next time.
@@ -103,7 +106,7 @@ impl<D: Disk> SnapshotFiles<D> {
             }
             let name = file_names::snapshot(index);
             let removed = self.disk.remove(&name);
-            removed.map_err(|e| Error::fatal("remove", self.disk.display_path(&name), e))?;
+            removed.map_err(|e| Error::disk_failed("remove", self.disk.display_path(&name), e))?;
         }
         Ok(())
     }

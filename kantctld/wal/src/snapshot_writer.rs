@@ -26,11 +26,11 @@ impl<D: Disk> SnapshotWriter<D> {
         SnapshotWriter { disk }
     }
 
-    /// Writes the snapshot durably, for [`adopt`](crate::Wal::adopt).
+    /// Writes the snapshot durably, for [`adopt`](crate::Wal::adopt_snapshot).
     ///
     /// # Errors
     /// [`Error::NoSpace`]: nothing is left of it. [`Error::Io`]: pass it to
-    /// [`adopt`](crate::Wal::adopt) too, which closes the log.
+    /// [`adopt`](crate::Wal::adopt_snapshot) too, which closes the log.
     pub fn write(self, snapshot: &Snapshot) -> Result<Written> {
         write(&*self.disk, file_names::WRITER_TMP, snapshot)
     }
@@ -38,7 +38,7 @@ impl<D: Disk> SnapshotWriter<D> {
 
 /// Writes a snapshot durably under this name.
 pub(crate) fn write<D: Disk>(disk: &D, tmp: &'static str, snapshot: &Snapshot) -> Result<Written> {
-    let written = fill(disk, tmp, snapshot);
+    let written = write_file(disk, tmp, snapshot);
     if let Err(Error::NoSpace { .. }) = written {
         // Free its space; the error that matters is the one returned.
         let _ = disk.remove(tmp);
@@ -46,21 +46,21 @@ pub(crate) fn write<D: Disk>(disk: &D, tmp: &'static str, snapshot: &Snapshot) -
     written.map(|()| Written { tmp, entry_id: snapshot.entry_id() })
 }
 
-fn fill<D: Disk>(disk: &D, tmp: &str, snapshot: &Snapshot) -> Result<()> {
+fn write_file<D: Disk>(disk: &D, tmp: &str, snapshot: &Snapshot) -> Result<()> {
     let place = || disk.display_path(tmp);
     let head = snapshot.encode_head();
-    let file = disk.create(tmp).map_err(|e| Error::write("create", place(), e))?;
+    let file = disk.create(tmp).map_err(|e| Error::write_failed("create", place(), e))?;
     file.write_at(0, &head)
         .and_then(|()| file.write_at(head.len() as u64, &snapshot.payload))
-        .map_err(|e| Error::write("write", place(), e))?;
-    file.sync().map_err(|e| Error::fatal("sync", place(), e))
+        .map_err(|e| Error::write_failed("write", place(), e))?;
+    file.sync().map_err(|e| Error::disk_failed("sync", place(), e))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::entry::Index;
-    use crate::test_data::{entry, files, filled, held, lose_all, open, snapshot};
+    use crate::test_data::{entry, entry_ids, files, filled, lose_all, open, snapshot};
     use crate::{MemDisk, Wal};
 
     fn under_way() -> (MemDisk, Wal<MemDisk>, SnapshotWriter<MemDisk>) {
@@ -76,11 +76,11 @@ mod tests {
         wal.append(vec![entry(4, 1)], None).unwrap();
         wal.sync().unwrap();
         assert_eq!(wal.snapshot().unwrap(), None, "it is not adopted yet");
-        wal.adopt(written).unwrap();
+        wal.adopt_snapshot(written).unwrap();
         lose_all(&disk);
         let (wal, recovered) = open(&disk);
         assert_eq!(recovered.snapshot, Some(snapshot(2, 1)));
-        assert_eq!(held(&wal).len(), 4);
+        assert_eq!(entry_ids(&wal).len(), 4);
     }
 
     #[test]
@@ -98,7 +98,7 @@ mod tests {
         let (disk, mut wal, writer) = under_way();
         let written = writer.write(&snapshot(3, 1));
         wal.install_snapshot(&snapshot(40, 2)).unwrap();
-        assert!(matches!(wal.adopt(written).unwrap_err(), Error::Refused { .. }));
+        assert!(matches!(wal.adopt_snapshot(written).unwrap_err(), Error::Refused { .. }));
         assert_eq!(wal.snapshot().unwrap(), Some(snapshot(40, 2)));
         assert!(files(&disk, "aside").is_empty());
         wal.append(vec![entry(41, 2)], None).unwrap();
@@ -110,7 +110,7 @@ mod tests {
         let (disk, mut wal, writer) = under_way();
         disk.fail_sync_after(0);
         let written = writer.write(&snapshot(2, 1));
-        assert!(matches!(wal.adopt(written).unwrap_err(), Error::Io { .. }));
+        assert!(matches!(wal.adopt_snapshot(written).unwrap_err(), Error::Io { .. }));
         let error = wal.append(vec![entry(4, 1)], None).unwrap_err();
         assert!(matches!(error, Error::Poisoned { .. }), "{error}");
     }

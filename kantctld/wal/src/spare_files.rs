@@ -54,7 +54,8 @@ impl<D: Disk> SpareFiles<D> {
 
     fn remove(&self, name: &str) -> Result<()> {
         let removed = self.disk.remove(name);
-        removed.map_err(|source| Error::write("remove", self.disk.display_path(name), source))
+        removed
+            .map_err(|source| Error::write_failed("remove", self.disk.display_path(name), source))
     }
 
     /// A file of this size: a spare one if it fits, otherwise a new one.
@@ -67,8 +68,8 @@ impl<D: Disk> SpareFiles<D> {
         self.prepare_up_to(size_bytes)?;
         let name = self.ready.pop().expect("one was made ready");
         let opened = self.disk.open(&name);
-        let file =
-            opened.map_err(|source| Error::fatal("open", self.disk.display_path(&name), source))?;
+        let file = opened
+            .map_err(|source| Error::disk_failed("open", self.disk.display_path(&name), source))?;
         Ok(Spare { name, file })
     }
 
@@ -91,7 +92,7 @@ impl<D: Disk> SpareFiles<D> {
         while self.ready.is_empty() {
             let mut filling = match self.filling.take() {
                 Some(filling) => filling,
-                None => self.renew()?.map_or_else(|| self.create(), Ok)?,
+                None => self.reuse_stale()?.map_or_else(|| self.create(), Ok)?,
             };
             let end = filling.filled_bytes.saturating_add(step_bytes).min(self.size_bytes);
             self.fill(&mut filling, end)?;
@@ -105,11 +106,11 @@ impl<D: Disk> SpareFiles<D> {
     }
 
     /// The next file of an earlier run; files of another size are removed.
-    fn renew(&mut self) -> Result<Option<Filling<D::File>>> {
+    fn reuse_stale(&mut self) -> Result<Option<Filling<D::File>>> {
         while let Some(name) = self.stale.pop() {
             let place = || self.disk.display_path(&name);
-            let file = self.disk.open(&name).map_err(|e| Error::fatal("open", place(), e))?;
-            let length = file.len_bytes().map_err(|e| Error::fatal("read", place(), e))?;
+            let file = self.disk.open(&name).map_err(|e| Error::disk_failed("open", place(), e))?;
+            let length = file.len_bytes().map_err(|e| Error::disk_failed("read", place(), e))?;
             if length == self.size_bytes {
                 return Ok(Some(Filling { name, file, filled_bytes: 0 }));
             }
@@ -122,7 +123,8 @@ impl<D: Disk> SpareFiles<D> {
         let name = file_names::spare(self.next_number);
         self.next_number += 1;
         let created = self.disk.create(&name);
-        let file = created.map_err(|e| Error::write("create", self.disk.display_path(&name), e))?;
+        let file =
+            created.map_err(|e| Error::write_failed("create", self.disk.display_path(&name), e))?;
         Ok(Filling { name, file, filled_bytes: 0 })
     }
 
@@ -131,14 +133,14 @@ impl<D: Disk> SpareFiles<D> {
         let Filling { name, file, filled_bytes } = filling;
         let place = || self.disk.display_path(name);
         let filled = disk::fill_zeros(file, *filled_bytes, end - *filled_bytes);
-        let filled = filled.map_err(|e| Error::write("fill with zeros", place(), e));
+        let filled = filled.map_err(|e| Error::write_failed("fill with zeros", place(), e));
         if let Err(Error::NoSpace { .. }) = filled {
             // Free its space; the error that matters is the one returned.
             let _ = self.disk.remove(name);
         }
         filled?;
         *filled_bytes = end;
-        file.sync().map_err(|e| Error::fatal("sync", place(), e))
+        file.sync().map_err(|e| Error::disk_failed("sync", place(), e))
     }
 
     /// Retires a segment: makes it a spare file, or removes it. Synced at once, so that a head
@@ -150,12 +152,12 @@ impl<D: Disk> SpareFiles<D> {
             let name = file_names::spare(self.next_number);
             self.next_number += 1;
             let renamed = self.disk.rename(segment, &name);
-            renamed.map_err(|e| Error::fatal("rename", place(), e))?;
+            renamed.map_err(|e| Error::disk_failed("rename", place(), e))?;
             self.ready.push(name);
         } else {
-            self.disk.remove(segment).map_err(|e| Error::fatal("remove", place(), e))?;
+            self.disk.remove(segment).map_err(|e| Error::disk_failed("remove", place(), e))?;
         }
-        self.disk.sync_dir().map_err(|e| Error::fatal("sync", self.disk.display_path(""), e))
+        self.disk.sync_dir().map_err(|e| Error::disk_failed("sync", self.disk.display_path(""), e))
     }
 }
 

@@ -54,7 +54,7 @@ impl Tail {
     }
 
     /// The first record of a segment, which makes earlier segments unnecessary.
-    pub fn opening(&self) -> Vec<Item> {
+    pub fn opening_items(&self) -> Vec<Item> {
         let base = std::iter::once(Item::Compact(self.base));
         base.chain(self.hard_state.clone().map(Item::HardState)).collect()
     }

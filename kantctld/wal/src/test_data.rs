@@ -23,7 +23,7 @@ pub(crate) fn entries(range: std::ops::RangeInclusive<u64>, term: u64) -> Vec<En
     range.map(|index| entry(index, term)).collect()
 }
 
-pub(crate) fn hard(commit: u64) -> HardState {
+pub(crate) fn hard_state(commit: u64) -> HardState {
     HardState { commit: Index(commit), payload: format!("vote at {commit}").into_bytes() }
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn open(disk: &MemDisk) -> (Wal<MemDisk>, Recovered) {
 }
 
 /// The error of a refused start.
-pub(crate) fn refusal(disk: &MemDisk) -> Error {
+pub(crate) fn open_error(disk: &MemDisk) -> Error {
     match Wal::open(disk.clone(), SMALL) {
         Ok(_) => panic!("the log was opened"),
         Err(error) => error,
@@ -49,14 +49,14 @@ pub(crate) fn filled(range: std::ops::RangeInclusive<u64>) -> (MemDisk, Wal<MemD
     let disk = MemDisk::new();
     let (mut wal, _) = open(&disk);
     for index in range {
-        wal.append(vec![entry(index, 1)], Some(hard(index))).unwrap();
+        wal.append(vec![entry(index, 1)], Some(hard_state(index))).unwrap();
         wal.sync().unwrap();
     }
     (disk, wal)
 }
 
 /// All entries of the log as (index, term); checks that each payload is its own.
-pub(crate) fn held(wal: &Wal<MemDisk>) -> Vec<(u64, u64)> {
+pub(crate) fn entry_ids(wal: &Wal<MemDisk>) -> Vec<(u64, u64)> {
     let all = wal.entries(wal.first_index(), wal.last_index().next(), u64::MAX).unwrap();
     let pair = |found: &Cow<'_, Entry>| {
         let (index, term) = (found.index.0, found.term.0);

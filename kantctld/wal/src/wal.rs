@@ -46,7 +46,7 @@ impl<D: Disk> Wal<D> {
             let file = disk.display_path(file_names::LOCK);
             match source.kind() {
                 io::ErrorKind::WouldBlock => Error::Locked { file },
-                _ => Error::fatal("lock", file, source),
+                _ => Error::disk_failed("lock", file, source),
             }
         })?;
         let Opened { segments, snapshots, tail, recovered } =
@@ -62,7 +62,7 @@ impl<D: Disk> Wal<D> {
     /// [`Error::NoSpace`] if a new segment does not fit: nothing has changed, and the call may be
     /// repeated. [`Error::Refused`] for entries that leave a gap or change committed ones.
     pub fn append(&mut self, entries: Vec<Entry>, hard_state: Option<HardState>) -> Result<()> {
-        self.guarded(|wal| {
+        self.run_or_poison(|wal| {
             wal.tail.check(&entries, hard_state.as_ref())?;
             let entries = entries.into_iter().map(Item::Entry);
             wal.write(entries.chain(hard_state.map(Item::HardState)).collect())
@@ -75,7 +75,7 @@ impl<D: Disk> Wal<D> {
     /// [`Error::Io`] closes the log: what reached the disk is unknown, and a second sync would
     /// falsely succeed. The process must restart.
     pub fn sync(&mut self) -> Result<()> {
-        self.guarded(|wal| wal.segments.sync())
+        self.run_or_poison(|wal| wal.segments.sync())
     }
 
     /// Saves the state at an applied, hence committed, index durably. The log is not changed; see
@@ -87,7 +87,7 @@ impl<D: Disk> Wal<D> {
     pub fn save_snapshot(&mut self, snapshot: &Snapshot) -> Result<()> {
         self.check_open()?;
         let written = self.snapshot_writer().write(snapshot);
-        self.adopt(written)
+        self.adopt_snapshot(written)
     }
 
     /// A writer of snapshots for another thread.
@@ -100,10 +100,10 @@ impl<D: Disk> Wal<D> {
     /// # Errors
     /// As there; a refused snapshot is removed. An error of the writer is returned, and closes the
     /// log if it means that the disk failed.
-    pub fn adopt(&mut self, written: Result<Written>) -> Result<()> {
-        self.guarded(|wal| {
+    pub fn adopt_snapshot(&mut self, written: Result<Written>) -> Result<()> {
+        self.run_or_poison(|wal| {
             let written = written?;
-            if let Err(refused) = wal.check_taken(written.entry_id) {
+            if let Err(refused) = wal.check_snapshot_position(written.entry_id) {
                 wal.snapshots.discard(&written)?;
                 return Err(refused);
             }
@@ -113,7 +113,7 @@ impl<D: Disk> Wal<D> {
         })
     }
 
-    fn check_taken(&self, EntryId { index, term }: EntryId) -> Result<()> {
+    fn check_snapshot_position(&self, EntryId { index, term }: EntryId) -> Result<()> {
         if self.tail.term(index).ok() != Some(term) {
             let reason = format!("the log does not hold entry {index} of term {term}");
             return Err(Error::refused("save a snapshot", reason));
@@ -129,7 +129,7 @@ impl<D: Disk> Wal<D> {
     /// [`Error::Refused`] unless it is above the commit index. [`Error::NoSpace`] may leave the
     /// snapshot without the restart of the log, which the next call or the next start adds.
     pub fn install_snapshot(&mut self, snapshot: &Snapshot) -> Result<()> {
-        self.guarded(|wal| {
+        self.run_or_poison(|wal| {
             let entry_id = snapshot.entry_id();
             let committed = wal.tail.committed();
             if entry_id.index <= committed {
@@ -154,7 +154,7 @@ impl<D: Disk> Wal<D> {
     /// # Errors
     /// [`Error::Refused`] if no snapshot covers `to`.
     pub fn compact(&mut self, to: Index) -> Result<()> {
-        self.guarded(|wal| {
+        self.run_or_poison(|wal| {
             if to <= wal.tail.base().index {
                 return Ok(());
             }
@@ -171,14 +171,14 @@ impl<D: Disk> Wal<D> {
     }
 
     /// Fills a part of the next segment with zeros, if none is ready; for idle times.
-    pub fn prepare(&mut self) -> Result<()> {
-        self.guarded(|wal| wal.segments.spares.prepare())
+    pub fn prepare_spare(&mut self) -> Result<()> {
+        self.run_or_poison(|wal| wal.segments.spares.prepare())
     }
 
     /// Syncs and marks the end, so that the next start can distinguish damage in the last records
     /// from a torn write. Nothing else depends on this call.
     pub fn close(mut self) -> Result<()> {
-        self.guarded(|wal| {
+        self.run_or_poison(|wal| {
             wal.segments.sync()?;
             wal.write(vec![Item::Mark])?;
             wal.segments.sync()
@@ -228,7 +228,7 @@ impl<D: Disk> Wal<D> {
             return Ok(());
         }
         let tail = &self.tail;
-        let location = self.segments.write(&items, || tail.opening())?;
+        let location = self.segments.write(&items, || tail.opening_items())?;
         for item in items {
             self.tail.apply(item, location).expect("entries are checked before they are written");
         }
@@ -253,7 +253,7 @@ impl<D: Disk> Wal<D> {
     }
 
     /// Runs a writing call; a disk failure in it closes the log.
-    fn guarded<T>(&mut self, call: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    fn run_or_poison<T>(&mut self, call: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.check_open()?;
         let result = call(self);
         if let Err(error @ Error::Io { source, .. }) = &result {

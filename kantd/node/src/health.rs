@@ -22,7 +22,7 @@ impl Symptom {
     }
 
     #[must_use]
-    pub fn times(self, times: u64) -> Self {
+    pub fn with_count(self, times: u64) -> Self {
         Self { times, ..self }
     }
 }
@@ -102,7 +102,7 @@ impl HealthMonitor {
 /// 154 can be either, depending on a detail that NVML does not report; 155 also reports links that
 /// go to sleep.
 #[must_use]
-pub const fn broken_hardware(xid: u64) -> Option<&'static str> {
+pub const fn hardware_fault_of_xid(xid: u64) -> Option<&'static str> {
     Some(match xid {
         46 => "stopped processing",
         48 | 140 => "uncorrectable memory error",
@@ -152,10 +152,10 @@ mod tests {
         assert_eq!(texts(monitor.assess([xid()])), ["GPU 3: XID 79"]);
         assert_eq!(texts(monitor.assess([])), ["GPU 3: XID 79"]);
         assert_eq!(
-            texts(monitor.assess([xid().times(2), xid().times(3)])),
+            texts(monitor.assess([xid().with_count(2), xid().with_count(3)])),
             ["GPU 3: XID 79 (3 times)"]
         );
-        let ecc = Symptom::new(Check::GpuEcc, "GPU 3: ECC").times(4);
+        let ecc = Symptom::new(Check::GpuEcc, "GPU 3: ECC").with_count(4);
         let both = ["GPU 3: XID 79 (3 times)", "GPU 3: ECC (4 times)"];
         assert_eq!(texts(monitor.assess([ecc.clone()])), both);
         assert_eq!(
@@ -190,7 +190,8 @@ mod tests {
 
     #[test]
     fn the_xids_after_which_a_gpu_must_be_reset_are_those_of_nvidias_catalog() {
-        let found: Vec<u64> = (0..1000).filter(|xid| broken_hardware(*xid).is_some()).collect();
+        let found: Vec<u64> =
+            (0..1000).filter(|xid| hardware_fault_of_xid(*xid).is_some()).collect();
         // Immediate action RESET_GPU, RESTART_BM or CHECK_MECHANICALS, and the workflows of 48, 74;
         // not 155.
         let reset = [46, 48, 54, 62, 64, 74, 79, 95, 109, 110, 119, 120, 136, 140, 143];

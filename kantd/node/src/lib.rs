@@ -14,6 +14,6 @@ mod reconcile;
 
 pub use action::{DeclineReason, NodeAction};
 pub use desired::{Desired, DesiredError, Wanted};
-pub use health::{HealthMonitor, HealthPolicy, Symptom, broken_hardware};
+pub use health::{HealthMonitor, HealthPolicy, Symptom, hardware_fault_of_xid};
 pub use observed::Observed;
 pub use reconcile::reconcile;

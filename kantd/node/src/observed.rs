@@ -57,13 +57,13 @@ impl Observed {
     }
 
     /// Records the number of the resize sent to a step.
-    pub fn record_size(&mut self, id: AttemptId, number: u32) {
+    pub fn record_resize(&mut self, id: AttemptId, number: u32) {
         self.sizes.insert(id, number);
     }
 
     /// The number of the last resize sent to a step, if known.
     #[must_use]
-    pub fn size(&self, id: AttemptId) -> Option<u32> {
+    pub fn resize_number(&self, id: AttemptId) -> Option<u32> {
         self.sizes.get(&id).copied()
     }
 
@@ -75,7 +75,7 @@ impl Observed {
 
     /// The newest forgotten attempt of a job.
     #[must_use]
-    pub fn past(&self, key: JobKey) -> Option<Attempt> {
+    pub fn newest_forgotten_attempt(&self, key: JobKey) -> Option<Attempt> {
         self.past.get(&key).copied()
     }
 
@@ -158,7 +158,10 @@ mod tests {
         assert!(published.is_alive(id(1)));
         observed.forget(id(1));
         assert!(observed.copy_phases_to(&mut published));
-        assert_eq!((published.iter().count(), published.past(id(1).key)), (0, None));
-        assert_eq!(observed.past(id(1).key), Some(Attempt(1)));
+        assert_eq!(
+            (published.iter().count(), published.newest_forgotten_attempt(id(1).key)),
+            (0, None)
+        );
+        assert_eq!(observed.newest_forgotten_attempt(id(1).key), Some(Attempt(1)));
     }
 }

@@ -80,7 +80,7 @@ fn action_for_resize(
     let runs = matches!(phase, StepPhase::Running { .. });
     let wanted = desired.wanted(id).filter(|wanted| wanted.want == Want::Run && runs)?;
     let resized = wanted.resized.as_ref()?;
-    let is_news = observed.size(id).is_none_or(|sent| sent < resized.number);
+    let is_news = observed.resize_number(id).is_none_or(|sent| sent < resized.number);
     is_news.then(|| NodeAction::Resize(id, resized.clone()))
 }
 
@@ -94,7 +94,7 @@ fn action_for_absent(
     if wanted.want == Want::Stop {
         return Some(NodeAction::Decline(id, DeclineReason::StoppedBeforeLaunch));
     }
-    if observed.past(id.key) == Some(id.attempt) {
+    if observed.newest_forgotten_attempt(id.key) == Some(id.attempt) {
         return Some(NodeAction::Decline(id, DeclineReason::EndedBefore));
     }
     if id.attempt < newest {
@@ -111,7 +111,7 @@ fn action_for_absent(
 fn newest_attempts(desired: &Desired, observed: &Observed) -> BTreeMap<JobKey, Attempt> {
     let mut newest = BTreeMap::new();
     for id in desired.iter().map(|(id, _)| id).chain(observed.iter().map(|(id, _)| id)) {
-        let past = observed.past(id.key).unwrap_or_default();
+        let past = observed.newest_forgotten_attempt(id.key).unwrap_or_default();
         let attempt = newest.entry(id.key).or_insert(past);
         *attempt = id.attempt.max(*attempt);
     }

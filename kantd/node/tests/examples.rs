@@ -99,10 +99,10 @@ fn a_running_step_gets_each_size_of_its_job_once() {
     let next =
         |step: &DesiredStep, holds: &Observed| reconcile(&desired(vec![step.clone()]), holds);
     assert_eq!(next(&run(1), &holds), [NodeAction::Resize(a, resized(1).unwrap())]);
-    holds.record_size(a, 1);
+    holds.record_resize(a, 1);
     assert_eq!(next(&run(1), &holds), []);
     assert_eq!(next(&run(2), &holds), [NodeAction::Resize(a, resized(2).unwrap())]);
-    holds.record_size(a, 2);
+    holds.record_resize(a, 2);
     assert_eq!(next(&run(1), &holds), [], "an old size");
     // It must run first; a step that is to stop is stopped without a resize.
     let ready = observed(vec![(a, StepPhase::Ready)]);

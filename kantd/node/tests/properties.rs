@@ -163,7 +163,7 @@ impl World {
                 let runs = matches!(phase, Some(StepPhase::Running { .. }));
                 assert!(runs && want == Some(Want::Run), "sent {id} its size, which does not run");
                 assert_ne!(
-                    self.observed.size(id),
+                    self.observed.resize_number(id),
                     Some(resized.number),
                     "sent {id} its size twice"
                 );
@@ -193,7 +193,7 @@ impl World {
             NodeAction::Suspend(id) => self.observed.insert(*id, suspended_phase()),
             NodeAction::Resume(id) => self.observed.insert(*id, running()),
             NodeAction::Limit(id, limit) => self.observed.record_limit(*id, *limit),
-            NodeAction::Resize(id, resized) => self.observed.record_size(*id, resized.number),
+            NodeAction::Resize(id, resized) => self.observed.record_resize(*id, resized.number),
             NodeAction::Stop(id) => drop(self.stopping.insert(*id)),
             NodeAction::Forget(id) => self.observed.forget(*id),
             NodeAction::Decline(id, reason) => self.observed.insert(*id, ended(reason.cause())),

@@ -201,7 +201,7 @@ fn answer(method: &Method, path: &str, services: &Services) -> Response<Text> {
         "/metrics" => (StatusCode::OK, METRICS, metrics::text(services)),
         "/load" => {
             // Own types always encode.
-            let load = serde_json::to_string(&metrics::load(services)).unwrap_or_default();
+            let load = serde_json::to_string(&metrics::router_load(services)).unwrap_or_default();
             (StatusCode::OK, JSON, load)
         }
         "/http_sd" => (StatusCode::OK, JSON, metrics::http_sd(services).to_string()),

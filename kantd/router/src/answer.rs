@@ -56,8 +56,8 @@ impl Refusal {
     }
 
     /// The answer, in the form of kant's other errors.
-    pub fn answer(self, mut exchange: Exchange) -> Response<AnswerBody> {
-        exchange.error(self.kind);
+    pub fn into_response(self, mut exchange: Exchange) -> Response<AnswerBody> {
+        exchange.count_error(self.kind);
         exchange.set_status(self.status);
         let body = json!({ "error": { "code": self.kind.label(), "message": self.message } });
         let text = Some(Bytes::from(format!("{body}\n")));
@@ -90,7 +90,7 @@ impl Body for AnswerBody {
             Self::Own { text, .. } => Poll::Ready(text.take().map(|text| Ok(Frame::data(text)))),
             Self::Streamed(streamed) => {
                 let frame = ready!(Pin::new(&mut streamed.body).poll_frame(cx));
-                streamed.note(frame.as_ref());
+                streamed.note_frame(frame.as_ref());
                 Poll::Ready(frame)
             }
         }
@@ -114,11 +114,11 @@ impl Body for AnswerBody {
 }
 
 impl Streamed {
-    fn note(&mut self, frame: Option<&Result<Frame<Bytes>, hyper::Error>>) {
+    fn note_frame(&mut self, frame: Option<&Result<Frame<Bytes>, hyper::Error>>) {
         match frame {
             Some(Ok(_)) => self.exchange.note_first_byte(),
             Some(Err(_)) => {
-                self.exchange.error(ErrorKind::AnswerCut);
+                self.exchange.count_error(ErrorKind::AnswerCut);
                 // The connection cannot be used again.
                 self.lease = None;
                 self.is_over = true;
@@ -135,7 +135,7 @@ impl Drop for Streamed {
         if is_complete {
             lease.give_back(&self.exchange.service().config.upstream);
         } else {
-            self.exchange.error(ErrorKind::ClientGone);
+            self.exchange.count_error(ErrorKind::ClientGone);
         }
     }
 }

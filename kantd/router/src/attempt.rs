@@ -3,7 +3,7 @@
 use crate::answer::Refusal;
 use crate::config::UpstreamLimits;
 use crate::endpoint::{Lease, Reuse};
-use crate::prepare::copy;
+use crate::prepare::clone_without_body;
 use crate::stats::ErrorKind;
 use crate::upload::{Progress, TooSlow, Upload};
 use crate::upstream::SendError;
@@ -60,8 +60,8 @@ pub async fn attempt(
             return Err(Failure { request, is_fault: true, was_reused: false, refusal });
         }
     };
-    let again = manner.is_repeatable.then(|| copy(&request));
-    match within(upstream.send(request), manner.progress, manner.limits).await {
+    let again = manner.is_repeatable.then(|| clone_without_body(&request));
+    match await_within_limits(upstream.send(request), manner.progress, manner.limits).await {
         Some(Ok(response)) => Ok(response),
         Some(Err(error)) => {
             let failure = failure_of(&endpoint.id, error, again);
@@ -86,7 +86,7 @@ fn set_host(request: &mut Request<Upload>, lease: &Lease) {
 
 /// Waits as long as the replica may take. The time in which the client sends its body does not
 /// count.
-async fn within<T>(
+async fn await_within_limits<T>(
     answer: impl Future<Output = T>,
     progress: Option<&Progress>,
     limits: &UpstreamLimits,

@@ -65,7 +65,7 @@ impl ClientIo {
                 sleep.as_mut().reset(due);
             }
             ready!(sleep.as_mut().poll(cx));
-            if let Some(error) = self.act(Instant::now()) {
+            if let Some(error) = self.enforce_limits(Instant::now()) {
                 return Poll::Ready(error);
             }
             let next = tokio::time::Instant::from_std(self.next_due());
@@ -76,7 +76,7 @@ impl ClientIo {
     }
 
     /// Does what is due, and returns an error if the connection must end.
-    fn act(&self, now: Instant) -> Option<io::Error> {
+    fn enforce_limits(&self, now: Instant) -> Option<io::Error> {
         let timed_out = |what: &str| Some(io::Error::new(io::ErrorKind::TimedOut, what));
         let stall_max = self.watch.limits().write_stall;
         if self.stalled_since.is_some_and(|since| since + stall_max <= now) {

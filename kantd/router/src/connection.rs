@@ -32,14 +32,14 @@ const HTTP2: &[u8] = b"PRI";
 
 /// Answers the requests on a connection until it ends.
 pub async fn serve(mut stream: TcpStream, site: Arc<Site>) {
-    let mut closing = site.service.closing();
+    let mut closing = site.service.subscribe_closing();
     let mut rest = Bytes::new();
     loop {
         let first = {
             let _parked = Counted::begin(&site.service.stats.connections_parked);
             tokio::select! {
                 first = read_first(&stream, &site.watch, rest) => first,
-                () = closes(&mut closing) => return,
+                () = wait_until_closing(&mut closing) => return,
             }
         };
         let Ok(Some((first, is_http2))) = first else { return };
@@ -57,8 +57,8 @@ pub async fn serve(mut stream: TcpStream, site: Arc<Site>) {
 
 /// The same with TLS. Its buffers are kept while it is idle.
 pub async fn serve_tls(stream: TcpStream, tls: &Tls, site: Arc<Site>) {
-    let mut closing = site.service.closing();
-    let greeted = tls.greet(stream, site.watch.limits().head).await;
+    let mut closing = site.service.subscribe_closing();
+    let greeted = tls.accept(stream, site.watch.limits().head).await;
     let (stream, is_http2) = match greeted {
         Ok(greeted) => greeted,
         Err(error) => return tracing::debug!(%error, "a client did not agree on TLS"),
@@ -73,13 +73,13 @@ pub async fn serve_tls(stream: TcpStream, tls: &Tls, site: Arc<Site>) {
 }
 
 /// Ready when the connection should end.
-async fn closes(closing: &mut watch::Receiver<Closing>) {
+async fn wait_until_closing(closing: &mut watch::Receiver<Closing>) {
     // An error means that the service is gone, which its connections keep alive.
     let _ = closing.wait_for(|closing| *closing != Closing::Open).await;
 }
 
 /// Ready when the connection must end, with or without requests in flight.
-async fn must_end(closing: &mut watch::Receiver<Closing>) {
+async fn wait_until_forced_end(closing: &mut watch::Receiver<Closing>) {
     let by = closing.wait_for(|closing| matches!(closing, Closing::By(_))).await;
     match by.map(|closing| *closing) {
         Ok(Closing::By(end)) => tokio::time::sleep_until(end.into()).await,
@@ -150,7 +150,7 @@ async fn serve_http1(
         .with_upgrades();
     let mut connection = Box::new(connection);
     let ended = {
-        let mut closes = pin!(closes(closing));
+        let mut closes = pin!(wait_until_closing(closing));
         poll_fn(|cx| {
             if let Poll::Ready(ended) = Pin::new(&mut *connection).poll(cx) {
                 return Poll::Ready(Next::Ended(ended));
@@ -172,7 +172,7 @@ async fn serve_http1(
             Pin::new(&mut *connection).graceful_shutdown();
             tokio::select! {
                 ended = connection.as_mut() => log_end(ended),
-                () = must_end(closing) => {}
+                () = wait_until_forced_end(closing) => {}
             }
         }
     }
@@ -199,11 +199,11 @@ async fn serve_http2(io: ClientIo, site: Arc<Site>, mut closing: watch::Receiver
     let mut connection = Box::pin(connection);
     tokio::select! {
         ended = connection.as_mut() => return log_end(ended),
-        () = closes(&mut closing) => connection.as_mut().graceful_shutdown(),
+        () = wait_until_closing(&mut closing) => connection.as_mut().graceful_shutdown(),
     }
     tokio::select! {
         ended = connection.as_mut() => log_end(ended),
-        () = must_end(&mut closing) => {}
+        () = wait_until_forced_end(&mut closing) => {}
     }
 }
 

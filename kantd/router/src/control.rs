@@ -43,7 +43,7 @@ impl Services {
     }
 
     /// Are there connections left?
-    fn is_quiet(&self) -> bool {
+    fn has_no_connections(&self) -> bool {
         let is_quiet = |service: &Arc<Service>| service.stats.connections.get() == 0;
         self.by_name.read().values().all(is_quiet) && self.removed.read().iter().all(is_quiet)
     }
@@ -105,7 +105,7 @@ impl Control {
                 }
                 None => Arc::new(Service::new(route, self.config.clone())),
             };
-            listeners.push(self.listener(route.listen, &service));
+            listeners.push(self.open_or_reuse_listener(route.listen, &service));
             after.insert(route.service.clone(), service);
         }
         // New addresses are open before old ones close.
@@ -124,7 +124,7 @@ impl Control {
 
     /// The listener of a service: the one that it has, one of another service with the same
     /// address, or a new one.
-    fn listener(&mut self, addr: SocketAddr, service: &Arc<Service>) -> Listener {
+    fn open_or_reuse_listener(&mut self, addr: SocketAddr, service: &Arc<Service>) -> Listener {
         let is_own = |listener: &Listener| {
             listener.addr() == addr
                 && (addr.port() != 0 || Arc::ptr_eq(&listener.service(), service))
@@ -166,10 +166,10 @@ impl Control {
             service.close(Closing::By(end));
             last = last.max(end);
         }
-        while !self.services.is_quiet() && Instant::now() < last {
+        while !self.services.has_no_connections() && Instant::now() < last {
             tokio::time::sleep(END_INTERVAL).await;
         }
-        if !self.services.is_quiet() {
+        if !self.services.has_no_connections() {
             tracing::warn!("some requests were unfinished when the router stopped");
         }
     }

@@ -56,7 +56,7 @@ impl Endpoint {
             id: wire.id.clone(),
             addr: wire.addr,
             protocol,
-            place: picker::hash(wire.place().as_bytes()),
+            place: picker::hash(wire.id_without_attempt().as_bytes()),
             in_flight: AtomicU32::new(0),
             health: Health::default(),
             is_ready: AtomicBool::new(false),
@@ -65,11 +65,11 @@ impl Endpoint {
     }
 
     /// Is it the replica of this entry of a table?
-    pub fn is(&self, wire: &table::Endpoint, protocol: table::Protocol) -> bool {
+    pub fn matches_entry(&self, wire: &table::Endpoint, protocol: table::Protocol) -> bool {
         self.id == wire.id && self.addr == wire.addr && self.protocol == protocol
     }
 
-    pub const fn place(&self) -> u64 {
+    pub const fn place_hash(&self) -> u64 {
         self.place
     }
 
@@ -96,7 +96,11 @@ impl Endpoint {
     fn take_idle(&self, worker: Worker, reuse: Reuse, limits: &UpstreamLimits) -> Option<Upstream> {
         let mut all = self.idle.get(worker.0)?.lock();
         if self.protocol == table::Protocol::H2c {
-            return all.iter().find(|idle| idle.upstream.is_ready())?.upstream.shared();
+            return all
+                .iter()
+                .find(|idle| idle.upstream.is_ready())?
+                .upstream
+                .clone_if_multiplexed();
         }
         // The one that was used last has the longest time before the replica closes it.
         for at in (0..all.len()).rev() {

@@ -44,8 +44,8 @@ impl Exchange {
         &self.site.service
     }
 
-    pub fn error(&self, kind: ErrorKind) {
-        self.service().stats.error(kind);
+    pub fn count_error(&self, kind: ErrorKind) {
+        self.service().stats.count_error(kind);
     }
 
     pub const fn set_status(&mut self, status: StatusCode) {
@@ -76,7 +76,7 @@ impl Drop for Exchange {
                 }
             }
             // The client left while a replica worked on the request.
-            None => stats.error(ErrorKind::ClientGone),
+            None => stats.count_error(ErrorKind::ClientGone),
         }
         stats.in_flight.subtract_one();
         self.site.watch.end_request(now);

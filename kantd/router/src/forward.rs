@@ -27,13 +27,13 @@ pub async fn answer(
     if framing.has_length && framing.has_encoding {
         let why = "the request has both Content-Length and Transfer-Encoding";
         let refusal = Refusal::new(ErrorKind::BadRequest, StatusCode::BAD_REQUEST, why);
-        return Ok(refusal.answer(exchange));
+        return Ok(refusal.into_response(exchange));
     }
     let plan = site.service.plan();
     let Prepared { request, progress, id, upgrade, is_repeatable } =
         match prepare(&site, &plan, request) {
             Ok(prepared) => prepared,
-            Err(refusal) => return Ok(refusal.answer(exchange)),
+            Err(refusal) => return Ok(refusal.into_response(exchange)),
         };
     let progress = progress.as_deref();
     match send(&site, plan, request, progress, is_repeatable).await {
@@ -41,9 +41,9 @@ pub async fn answer(
             if let Some(progress) = progress {
                 progress.set_answered();
             }
-            Ok(pass_on(response, lease, exchange, id, upgrade))
+            Ok(client_response(response, lease, exchange, id, upgrade))
         }
-        Err(refusal) => Ok(refusal.answer(exchange)),
+        Err(refusal) => Ok(refusal.into_response(exchange)),
     }
 }
 
@@ -57,14 +57,14 @@ async fn send(
 ) -> Result<(Response<Incoming>, Lease), Refusal> {
     let service = &site.service;
     let limits = &service.config.upstream;
-    let key = plan.key(request.headers());
+    let key = plan.affinity_key(request.headers());
     let mut tried: Vec<Arc<Endpoint>> = Vec::new();
     let mut retries_left = limits.retries_max;
     let mut reuse = if is_repeatable { Reuse::Any } else { Reuse::Checked };
     let mut endpoint = loop {
         match service.choose(&plan, key, &tried) {
             Some(endpoint) => break endpoint,
-            None => plan = service.wait_for_ready().await.map_err(no_replica)?,
+            None => plan = service.wait_for_ready().await.map_err(no_replica_refusal)?,
         }
     };
     loop {
@@ -99,7 +99,7 @@ async fn send(
     }
 }
 
-fn no_replica(kind: ErrorKind) -> Refusal {
+fn no_replica_refusal(kind: ErrorKind) -> Refusal {
     let message = match kind {
         ErrorKind::HoldTimeout => "no replica of the service became ready in time: try again later",
         _ => "no replica of the service is ready: try again later",
@@ -108,7 +108,7 @@ fn no_replica(kind: ErrorKind) -> Refusal {
 }
 
 /// The replica's answer as the client gets it.
-fn pass_on(
+fn client_response(
     mut response: Response<Incoming>,
     lease: Lease,
     mut exchange: Exchange,
@@ -123,7 +123,7 @@ fn pass_on(
     if status == StatusCode::SWITCHING_PROTOCOLS && (upgrade.is_none() || protocol.is_none()) {
         let why = "the replica switched to another protocol, for which the client had not asked";
         let refusal = Refusal::new(ErrorKind::Reset, StatusCode::BAD_GATEWAY, why);
-        return refusal.answer(exchange);
+        return refusal.into_response(exchange);
     }
     exchange.set_status(status);
     let replica = protocol.as_ref().map(|_| hyper::upgrade::on(&mut response));

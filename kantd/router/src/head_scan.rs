@@ -40,7 +40,7 @@ impl HeadScan {
         while !self.is_over && !rest.is_empty() {
             let end = rest.iter().position(|byte| *byte == b'\n');
             let (part, after) = rest.split_at(end.map_or(rest.len(), |at| at + 1));
-            self.keep(part);
+            self.buffer_line_part(part);
             if end.is_some() {
                 self.end_line();
             }
@@ -48,7 +48,7 @@ impl HeadScan {
         }
     }
 
-    fn keep(&mut self, part: &[u8]) {
+    fn buffer_line_part(&mut self, part: &[u8]) {
         let free = NAME_BYTES_MAX - self.line_bytes.min(NAME_BYTES_MAX);
         let kept = free.min(part.len());
         let from = NAME_BYTES_MAX - free;

@@ -73,7 +73,7 @@ async fn run(
     };
     let clients = Arc::new(Clients::default());
     let accept = |(stream, peer): (TcpStream, SocketAddr)| {
-        take_over(stream, peer.ip(), current(), &clients, &workers);
+        hand_to_worker(stream, peer.ip(), current(), &clients, &workers);
     };
     loop {
         let accepted = tokio::select! {
@@ -82,7 +82,7 @@ async fn run(
         };
         match accepted {
             Ok(accepted) => accept(accepted),
-            Err(error) => survive(error).await,
+            Err(error) => pause_after_accept_error(error).await,
         }
     }
     // Connections that wait in the backlog would be cut.
@@ -127,7 +127,7 @@ async fn poll_once<T>(future: impl Future<Output = T>) -> Poll<T> {
     poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx))).await
 }
 
-fn take_over(
+fn hand_to_worker(
     stream: TcpStream,
     client: IpAddr,
     service: Arc<Service>,
@@ -148,7 +148,7 @@ fn take_over(
 }
 
 /// Handles a failed `accept`: pauses if that helps, and continues in any case.
-async fn survive(error: io::Error) {
+async fn pause_after_accept_error(error: io::Error) {
     use io::ErrorKind::{ConnectionAborted, ConnectionReset};
     if matches!(error.kind(), ConnectionAborted | ConnectionReset) {
         return;

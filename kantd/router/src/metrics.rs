@@ -39,21 +39,21 @@ pub fn text(services: &Services) -> String {
     line(&mut text, format_args!("kant_router_table_version {}", services.version()));
     for (name, kind, help, get) in ROWS {
         head(&mut text, name, kind, help);
-        for (service, stats) in all.iter().map(labelled) {
+        for (service, stats) in all.iter().map(service_label) {
             line(&mut text, format_args!("kant_router_{name}{{{service}}} {}", get(stats)));
         }
     }
     head(&mut text, "answers_total", "counter", "Answers by the first digit of their status.");
-    for (service, stats) in all.iter().map(labelled) {
+    for (service, stats) in all.iter().map(service_label) {
         for (class, count) in stats.answers.iter().enumerate().skip(1) {
             let labels = format_args!("{service},code=\"{class}xx\"");
             line(&mut text, format_args!("kant_router_answers_total{{{labels}}} {}", count.get()));
         }
     }
     head(&mut text, "errors_total", "counter", "Requests that the router refused or lost.");
-    for (service, stats) in all.iter().map(labelled) {
+    for (service, stats) in all.iter().map(service_label) {
         for kind in ErrorKind::ALL {
-            let (count, kind) = (stats.errors(kind), kind.label());
+            let (count, kind) = (stats.error_count(kind), kind.label());
             let labels = format_args!("{service},kind=\"{kind}\"");
             line(&mut text, format_args!("kant_router_errors_total{{{labels}}} {count}"));
         }
@@ -92,7 +92,7 @@ fn histogram(
     get: fn(&Stats) -> &Histogram,
 ) {
     head(text, name, "histogram", help);
-    for (service, stats) in all.iter().map(labelled) {
+    for (service, stats) in all.iter().map(service_label) {
         let counts = get(stats).cumulative();
         for (bound, count) in BOUNDS_SECONDS.iter().zip(counts) {
             let labels = format_args!("{service},le=\"{bound}\"");
@@ -107,7 +107,7 @@ fn histogram(
     }
 }
 
-fn labelled(service: &Arc<Service>) -> (String, &Stats) {
+fn service_label(service: &Arc<Service>) -> (String, &Stats) {
     (format!("service=\"{}\"", escaped(&service.name)), &service.stats)
 }
 
@@ -135,7 +135,7 @@ const fn state_label(state: EndpointState) -> &'static str {
 }
 
 /// The load of all services, for the autoscaler.
-pub fn load(services: &Services) -> RouterLoad {
+pub fn router_load(services: &Services) -> RouterLoad {
     let load_of = |service: Arc<Service>| ServiceLoad {
         service: service.name.clone(),
         in_flight: service.stats.in_flight.get(),
@@ -191,7 +191,7 @@ mod tests {
     fn without_services_there_are_no_targets() {
         let services = Services::default();
         assert_eq!(http_sd(&services).to_string(), "[]");
-        let load = load(&services);
+        let load = router_load(&services);
         assert_eq!((load.table_version, load.services), (0, Vec::new()));
         assert!(text(&services).contains("kant_router_table_version 0\n"));
     }

@@ -76,7 +76,7 @@ fn check_token(plan: &Plan, request: &Request<Incoming>) -> Result<(), Refusal> 
 }
 
 /// The same request once more. It has no body.
-pub fn copy(request: &Request<Upload>) -> Request<Upload> {
+pub fn clone_without_body(request: &Request<Upload>) -> Request<Upload> {
     let mut copy = Request::new(Upload::Empty);
     *copy.method_mut() = request.method().clone();
     *copy.uri_mut() = request.uri().clone();

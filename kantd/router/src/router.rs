@@ -111,8 +111,8 @@ impl Router {
 
     /// The load of all services, as `/load` shows it.
     #[must_use]
-    pub fn load(&self) -> RouterLoad {
-        metrics::load(&self.services)
+    pub fn current_load(&self) -> RouterLoad {
+        metrics::router_load(&self.services)
     }
 
     /// The metrics of all services, as `/metrics` shows them.
@@ -124,7 +124,7 @@ impl Router {
     /// Where clients reach a service; `None` if the table does not have it, or its address is not
     /// free.
     #[must_use]
-    pub fn address(&self, service: &str) -> Option<SocketAddr> {
+    pub fn service_address(&self, service: &str) -> Option<SocketAddr> {
         self.services.get(service)?.address()
     }
 

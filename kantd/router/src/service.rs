@@ -110,7 +110,7 @@ impl Service {
         let load = |index: usize| from[index].in_flight();
         let index = match key {
             Some(key) => {
-                let places = from.iter().map(|endpoint| endpoint.place());
+                let places = from.iter().map(|endpoint| endpoint.place_hash());
                 picker::by_key(places, load, key, self.config.upstream.affinity_slack)
             }
             None => {
@@ -147,7 +147,7 @@ impl Service {
                 ready.await;
             }
         };
-        let mut closing = self.closing();
+        let mut closing = self.subscribe_closing();
         let limit = Duration::from_secs(hold.seconds_max.into());
         tokio::select! {
             waited = tokio::time::timeout(limit, waiting) => {
@@ -174,7 +174,7 @@ impl Service {
         }
     }
 
-    pub fn closing(&self) -> watch::Receiver<Closing> {
+    pub fn subscribe_closing(&self) -> watch::Receiver<Closing> {
         self.closing.subscribe()
     }
 
@@ -198,7 +198,8 @@ impl Plan {
             .iter()
             .map(|wire| {
                 let mut known = before.iter().map(|(endpoint, _)| endpoint);
-                let endpoint = known.find(|endpoint| endpoint.is(wire, route.protocol)).cloned();
+                let endpoint =
+                    known.find(|endpoint| endpoint.matches_entry(wire, route.protocol)).cloned();
                 let endpoint = endpoint
                     .unwrap_or_else(|| Arc::new(Endpoint::new(wire, route.protocol, workers)));
                 endpoint.set_ready(wire.state == EndpointState::Ready);
@@ -221,7 +222,7 @@ impl Plan {
     }
 
     /// The hash of the header by which requests stay together.
-    pub fn key(&self, headers: &HeaderMap) -> Option<u64> {
+    pub fn affinity_key(&self, headers: &HeaderMap) -> Option<u64> {
         let value = headers.get(self.affinity.as_ref()?)?;
         Some(picker::hash(value.as_bytes()))
     }

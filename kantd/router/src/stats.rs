@@ -182,11 +182,11 @@ impl Histogram {
 }
 
 impl Stats {
-    pub fn error(&self, kind: ErrorKind) {
+    pub fn count_error(&self, kind: ErrorKind) {
         self.errors[kind as usize].add_one();
     }
 
-    pub fn errors(&self, kind: ErrorKind) -> u64 {
+    pub fn error_count(&self, kind: ErrorKind) -> u64 {
         self.errors[kind as usize].get()
     }
 }
@@ -210,9 +210,9 @@ mod tests {
     fn each_kind_of_error_has_its_own_count() {
         let stats = Stats::default();
         for kind in ErrorKind::ALL {
-            stats.error(kind);
+            stats.count_error(kind);
         }
-        assert!(ErrorKind::ALL.iter().all(|kind| stats.errors(*kind) == 1));
+        assert!(ErrorKind::ALL.iter().all(|kind| stats.error_count(*kind) == 1));
     }
 
     #[test]

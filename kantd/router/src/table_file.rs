@@ -72,7 +72,7 @@ pub async fn follow(path: PathBuf, tables: watch::Sender<Arc<Table>>) {
             }
         }
         tokio::select! {
-            () = changed(&mut notifier) => {}
+            () = wait_for_change(&mut notifier) => {}
             () = tables.closed() => return,
         }
     }
@@ -93,10 +93,10 @@ fn identity(path: &Path) -> Option<(u64, u64, i64, i64)> {
 }
 
 /// Waits until the file may have changed.
-async fn changed(notifier: &mut Option<Notifier>) {
+async fn wait_for_change(notifier: &mut Option<Notifier>) {
     let Some(notifier) = notifier else { return tokio::time::sleep(LOOK_ALONE).await };
     // Late is as good as early: the caller looks at the file itself.
-    if let Ok(Err(_)) = tokio::time::timeout(LOOK, notifier.changed()).await {
+    if let Ok(Err(_)) = tokio::time::timeout(LOOK, notifier.wait_for_change()).await {
         tokio::time::sleep(LOOK_ALONE).await;
     }
 }
@@ -116,7 +116,7 @@ impl Notifier {
         pipe::Receiver::from_owned_fd_unchecked(OwnedFd::from(inotify)).map(Self)
     }
 
-    async fn changed(&self) -> io::Result<()> {
+    async fn wait_for_change(&self) -> io::Result<()> {
         self.0.readable().await?;
         // What happened is seen in the file. Reads until nothing is left.
         while self.0.try_read(&mut [0; 4096]).is_ok_and(|count| count > 0) {}
@@ -168,7 +168,7 @@ mod tests {
     #[tokio::test]
     async fn without_notifications_the_file_is_polled() {
         let begin = std::time::Instant::now();
-        changed(&mut None).await;
+        wait_for_change(&mut None).await;
         assert!(begin.elapsed() >= LOOK_ALONE);
     }
 

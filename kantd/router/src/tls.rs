@@ -59,7 +59,7 @@ impl Tls {
     ///
     /// # Errors
     /// If the client does not complete the handshake within `limit`.
-    pub async fn greet(
+    pub async fn accept(
         &self,
         stream: TcpStream,
         limit: Duration,

@@ -11,7 +11,7 @@ use std::io;
 
 /// Copies until the end, or until the router must stop. The request is in flight until then.
 pub async fn run(client: OnUpgrade, replica: OnUpgrade, lease: Lease, exchange: Exchange) {
-    let mut closing = exchange.service().closing();
+    let mut closing = exchange.service().subscribe_closing();
     let stop = async {
         let by = closing.wait_for(|closing| matches!(closing, Closing::By(_))).await;
         match by.map(|closing| *closing) {

@@ -64,7 +64,7 @@ impl Progress {
         self.is_answered.store(true, Relaxed);
     }
 
-    fn set_moved(&self) {
+    fn note_progress(&self) {
         self.is_awaited.store(false, Relaxed);
         self.moved_nanoseconds.store(clock::nanoseconds(Instant::now()), Relaxed);
     }
@@ -100,7 +100,7 @@ impl Streamed {
         if let Some(since) = self.waits_since.take() {
             self.waited += since.elapsed();
         }
-        self.progress.set_moved();
+        self.progress.note_progress();
     }
 
     /// Waits for the end of the window; ready if too little came in it.
@@ -147,7 +147,7 @@ impl Body for Upload {
             }
             Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(error.into()))),
             Poll::Ready(None) => {
-                streamed.progress.set_moved();
+                streamed.progress.note_progress();
                 Poll::Ready(None)
             }
             Poll::Pending => {

@@ -107,7 +107,7 @@ impl Upstream {
     }
 
     /// Another place on the same connection.
-    pub fn shared(&self) -> Option<Self> {
+    pub fn clone_if_multiplexed(&self) -> Option<Self> {
         match self {
             Self::Http1 { .. } => None,
             Self::H2c(sender) => Some(Self::H2c(sender.clone())),

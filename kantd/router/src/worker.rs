@@ -95,7 +95,7 @@ async fn run(
         let (open, tls) = (Open(open.clone()), tls.clone());
         tokio::spawn(async move {
             let _open = open;
-            if let Err(error) = begin(accepted, worker, tls).await {
+            if let Err(error) = serve_connection(accepted, worker, tls).await {
                 tracing::debug!(%error, "failed to take over a connection");
             }
         });
@@ -103,7 +103,11 @@ async fn run(
 }
 
 /// Serves a connection until its end.
-async fn begin(accepted: Accepted, worker: Worker, tls: Option<Arc<Tls>>) -> io::Result<()> {
+async fn serve_connection(
+    accepted: Accepted,
+    worker: Worker,
+    tls: Option<Arc<Tls>>,
+) -> io::Result<()> {
     let Accepted { stream, place } = accepted;
     let stream = tokio::net::TcpStream::from_std(stream)?;
     socket::tune(&stream)?;

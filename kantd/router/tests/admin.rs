@@ -52,7 +52,7 @@ async fn the_load_and_the_targets_are_json() {
     let mut admin = Client::connect(site.router.admin_address().unwrap()).await;
     let load: RouterLoad = serde_json::from_str(soon(admin.get("/load")).await.body()).unwrap();
     // The time up to now is the only value that moves between the two.
-    assert_eq!(load, RouterLoad { uptime: load.uptime, ..site.router.load() });
+    assert_eq!(load, RouterLoad { uptime: load.uptime, ..site.router.current_load() });
     let service = &load.services[0];
     assert_eq!((service.service.as_str(), service.requests, service.held), ("a", 1, 0));
     assert_eq!(service.endpoints[1].state, EndpointState::NotReady);

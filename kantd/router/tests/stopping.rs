@@ -27,7 +27,7 @@ async fn gated() -> (Replica, watch::Sender<bool>) {
 async fn a_router_that_stops_finishes_its_requests() {
     let (replica, gate) = gated().await;
     let Site { router, tables } = Site::start(config(), route(&[&replica])).await;
-    let addr = router.address("a").unwrap();
+    let addr = router.service_address("a").unwrap();
     let mut idle = TcpStream::connect(addr).await.unwrap();
     let mut stream = TcpStream::connect(addr).await.unwrap();
     stream.write_all(GET).await.unwrap();
@@ -48,7 +48,7 @@ async fn a_router_waits_for_its_requests_as_long_as_the_route_allows() {
     let mut table = route(&[&replica]);
     table.drain_seconds = 0;
     let Site { router, .. } = Site::start(config(), table).await;
-    let mut stream = TcpStream::connect(router.address("a").unwrap()).await.unwrap();
+    let mut stream = TcpStream::connect(router.service_address("a").unwrap()).await.unwrap();
     stream.write_all(GET).await.unwrap();
     eventually("the replica has it", || replica.requests() == 1).await;
     soon(router.stop()).await;
@@ -80,7 +80,7 @@ async fn a_router_waits_at_most_as_long_as_its_configuration_allows() {
     let mut config = config();
     config.stop_max = Duration::from_millis(50);
     let Site { router, .. } = Site::start(config, table).await;
-    let mut stream = TcpStream::connect(router.address("a").unwrap()).await.unwrap();
+    let mut stream = TcpStream::connect(router.service_address("a").unwrap()).await.unwrap();
     stream.write_all(GET).await.unwrap();
     eventually("the replica has it", || replica.requests() == 1).await;
     soon(router.stop()).await;

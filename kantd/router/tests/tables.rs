@@ -30,9 +30,9 @@ async fn addresses_open_and_close_with_their_services() {
     let site = Site::start(config(), route(&[&one])).await;
     let first = site.addr();
     site.apply_all(vec![route(&[&one]), named(route(&[&two]), "b")]).await;
-    eventually("b listens", || site.router.address("b").is_some()).await;
+    eventually("b listens", || site.router.service_address("b").is_some()).await;
     assert_eq!(site.addr(), first, "the address of a service is stable");
-    let second = site.router.address("b").unwrap();
+    let second = site.router.service_address("b").unwrap();
     assert!(soon(Client::connect(second).await.get("/")).await.body().starts_with("two"));
     let mut idle = TcpStream::connect(first).await.unwrap();
     idle.write_all(GET).await.unwrap();
@@ -109,7 +109,7 @@ async fn an_address_passes_from_one_service_to_another() {
     assert!(soon(Client::connect(port).await.get("/")).await.body().starts_with("one"));
     site.apply_all(vec![named(at(route(&[&two])), "b")]).await;
     assert!(soon(Client::connect(port).await.get("/")).await.body().starts_with("two"));
-    assert_eq!(site.router.address("b"), Some(port));
+    assert_eq!(site.router.service_address("b"), Some(port));
 }
 
 #[tokio::test]
@@ -121,10 +121,10 @@ async fn an_address_that_is_in_use_is_taken_when_it_is_free() {
     let mut other = named(route(&[&replica]), "b");
     other.listen = addr;
     site.apply_all(vec![route(&[&replica]), other]).await;
-    assert_eq!(site.router.address("b"), None);
+    assert_eq!(site.router.service_address("b"), None);
     assert_eq!(soon(Client::connect(site.addr()).await.get("/")).await.status(), 200);
     drop(taken);
-    eventually("b listens", || site.router.address("b") == Some(addr)).await;
+    eventually("b listens", || site.router.service_address("b") == Some(addr)).await;
 }
 
 #[tokio::test]
@@ -136,7 +136,7 @@ async fn a_table_that_is_not_valid_changes_nothing() {
     site.tables.send_replace(std::sync::Arc::new(Table { version: 99, services }));
     let mut client = Client::connect(site.addr()).await;
     assert_eq!(soon(client.get("/")).await.status(), 200);
-    assert_eq!(site.router.load().table_version, good.version);
+    assert_eq!(site.router.current_load().table_version, good.version);
 }
 
 fn write(path: &Path, text: &str) {
@@ -156,10 +156,10 @@ async fn a_damaged_file_leaves_the_last_good_table() {
         serde_json::to_string(&Table { version, services: vec![route] }).unwrap()
     };
     let router = Router::follow_file(config(), path.clone()).unwrap();
-    assert_eq!(router.address("a"), None, "the file is missing");
+    assert_eq!(router.service_address("a"), None, "the file is missing");
     write(&path, &text(1, &one));
-    eventually("a listens", || router.address("a").is_some()).await;
-    let addr = router.address("a").unwrap();
+    eventually("a listens", || router.service_address("a").is_some()).await;
+    let addr = router.service_address("a").unwrap();
     for bad in ["", "{\"version\": 2", "{\"version\": 2, \"more\": []}"] {
         write(&path, bad);
     }
@@ -169,7 +169,7 @@ async fn a_damaged_file_leaves_the_last_good_table() {
     };
     assert!(get().await.contains("\r\n\r\none\n"));
     write(&path, &text(3, &two));
-    eventually("the table is applied", || router.load().table_version == 3).await;
+    eventually("the table is applied", || router.current_load().table_version == 3).await;
     assert!(get().await.contains("\r\n\r\ntwo\n"));
-    assert_eq!(router.address("a"), Some(addr));
+    assert_eq!(router.service_address("a"), Some(addr));
 }

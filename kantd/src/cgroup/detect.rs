@@ -69,7 +69,7 @@ fn kind_of(mounts: &Mounts) -> Result<Kind, CgroupError> {
 fn probe_v1(mounts: &Mounts, path: &Path) -> Result<Vec<String>, CgroupError> {
     let group = v1::Group::new(mounts, path);
     with_group(&group, || {
-        let missing = group.missing();
+        let missing = group.missing_controllers();
         if missing.len() == v1::CONTROLLERS.len() {
             let mount = mounts.v1.values().next().cloned().unwrap_or_default();
             let source = std::io::Error::from_raw_os_error(libc::EACCES);
@@ -82,8 +82,11 @@ fn probe_v1(mounts: &Mounts, path: &Path) -> Result<Vec<String>, CgroupError> {
 fn probe_v2(mounts: &Mounts, path: &Path) -> Result<Vec<String>, CgroupError> {
     let group = v2::Group::new(mounts, path)?;
     with_group(&group, || {
-        let mut missing: Vec<String> =
-            group.missing().iter().map(|(name, use_)| missing_sentence(name, use_)).collect();
+        let mut missing: Vec<String> = group
+            .missing_controllers()
+            .iter()
+            .map(|(name, use_)| missing_sentence(name, use_))
+            .collect();
         let dir = mounts.v2.clone().unwrap_or_default().join(path);
         if let Err(error) = device_program::deny_devices(&dir, &Limits::default()) {
             missing.push(format!("access to other jobs' GPUs is not denied: {error}"));

@@ -55,7 +55,7 @@ pub fn deny_devices(group: &Path, limits: &Limits) -> Result<(), CgroupError> {
         let path = group.to_owned();
         move |source| CgroupError::Program { what, path, source }
     };
-    let program = load(&assemble(limits)).map_err(failed("load"))?;
+    let program = load_program(&assemble(limits)).map_err(failed("load"))?;
     let dir = File::open(group).map_err(failed("attach"))?;
     attach(&program, &dir).map_err(failed("attach"))
 }
@@ -83,7 +83,7 @@ impl Draft {
     }
 
     /// Reads a number of the context, at this byte offset.
-    fn load(&mut self, register: u8, offset: i16) {
+    fn load_word(&mut self, register: u8, offset: i16) {
         self.push(LOAD_WORD, CONTEXT << 4 | register, offset, 0);
     }
 
@@ -100,7 +100,7 @@ impl Draft {
     }
 
     /// Adds instructions for the devices of one major; others jump past them.
-    fn of_major(&mut self, major: u32, asked: Self) {
+    fn push_for_major(&mut self, major: u32, asked: Self) {
         self.jump(JUMP_NOT_EQUAL, MAJOR, major, To::Past(asked.0.len()));
         self.0.extend(asked.0);
     }
@@ -136,31 +136,31 @@ impl Draft {
 /// if they are known GPUs.
 fn assemble(limits: &Limits) -> Vec<Instruction> {
     let mut program = Draft::default();
-    program.load(ACCESS, 0);
+    program.load_word(ACCESS, 0);
     program.push(AND, ACCESS, 0, 0xffff);
     program.jump(JUMP_NOT_EQUAL, ACCESS, BPF_DEVCG_DEV_CHAR, To::Allow);
-    program.load(MAJOR, 4);
-    program.load(MINOR, 8);
+    program.load_word(MAJOR, 4);
+    program.load_word(MINOR, 8);
 
     let is_nvidia = |minor: &u32| *minor < RENDER_MINOR_MIN;
     let mut gpus = Draft::default();
     gpus.jump(JUMP_NOT_LESS, MINOR, NVIDIA_CONTROL_MINOR_MIN, To::Allow);
     gpus.jump_if_one_of(limits.gpu_minors.iter().copied().filter(is_nvidia), To::Allow);
     gpus.jump(JUMP, 0, 0, To::Deny);
-    program.of_major(NVIDIA_MAJOR, gpus);
+    program.push_for_major(NVIDIA_MAJOR, gpus);
 
     for major in limits.mig_majors() {
         let own = limits.mig_devices.iter().filter(|device| device.major == major);
         let mut mig = Draft::default();
         mig.jump_if_one_of(own.map(|device| device.minor), To::Allow);
         mig.jump(JUMP, 0, 0, To::Deny);
-        program.of_major(major, mig);
+        program.push_for_major(major, mig);
     }
 
     let mut render = Draft::default();
     render.jump_if_one_of(limits.denied_render_minors(), To::Deny);
     if !render.0.is_empty() {
-        program.of_major(DRM_MAJOR, render);
+        program.push_for_major(DRM_MAJOR, render);
     }
     program.end()
 }
@@ -186,7 +186,7 @@ struct AttachAttributes {
     flags: u32,
 }
 
-fn load(program: &[Instruction]) -> io::Result<OwnedFd> {
+fn load_program(program: &[Instruction]) -> io::Result<OwnedFd> {
     let attributes = LoadAttributes {
         program_type: BPF_PROG_TYPE_CGROUP_DEVICE,
         instruction_count: u32::try_from(program.len()).map_err(io::Error::other)?,

@@ -128,7 +128,7 @@ pub fn kill_descendants(of: Pid, signal: Signal) -> usize {
 }
 
 /// All processes of a user that were executed with this `NAME=value` in their environment.
-pub fn with_mark(mark: &str, owner: Uid, processes: &[Process]) -> Vec<Process> {
+pub fn find_marked(mark: &str, owner: Uid, processes: &[Process]) -> Vec<Process> {
     let carries = |process: &&Process| {
         let dir = format!("/proc/{}", process.pid);
         let is_owners = fs::metadata(&dir).is_ok_and(|m| m.uid() == owner.0);

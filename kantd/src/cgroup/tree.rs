@@ -34,7 +34,7 @@ impl Tree {
         let all = process::list_all();
         match self.supervisor {
             Some(supervisor) => process::descendants(supervisor, &all),
-            None => process::with_mark(&self.mark, self.owner, &all),
+            None => process::find_marked(&self.mark, self.owner, &all),
         }
     }
 

@@ -51,7 +51,7 @@ impl Group {
     }
 
     /// The missing controllers, after the cgroup was created.
-    pub fn missing(&self) -> Vec<(&'static str, &'static str)> {
+    pub fn missing_controllers(&self) -> Vec<(&'static str, &'static str)> {
         CONTROLLERS.into_iter().filter(|(name, _)| self.dir(name).is_none()).collect()
     }
 

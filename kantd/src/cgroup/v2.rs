@@ -37,32 +37,32 @@ impl Group {
     }
 
     /// The missing controllers, after the cgroup was created.
-    pub fn missing(&self) -> Vec<(&'static str, &'static str)> {
+    pub fn missing_controllers(&self) -> Vec<(&'static str, &'static str)> {
         let present = files::read(&self.dir().join("cgroup.controllers")).unwrap_or_default();
         let lacks = |(name, _): &(&str, &str)| !present.split(' ').any(|word| word == *name);
         CONTROLLERS.into_iter().filter(lacks).collect()
     }
 
     /// Whether the cgroup has this file of a controller.
-    fn has(&self, file: &str) -> bool {
+    fn has_file(&self, file: &str) -> bool {
         self.dir().join(file).exists()
     }
 
     fn limit(&self, limits: &Limits) -> Result<(), CgroupError> {
         let dir = self.dir();
-        if !limits.cpus.is_empty() && self.has("cpuset.cpus") {
+        if !limits.cpus.is_empty() && self.has_file("cpuset.cpus") {
             files::write(&dir.join("cpuset.cpus"), &limits.cpus.to_string())?;
         }
-        if let Some(memory) = limits.memory.filter(|_| self.has("memory.max")) {
+        if let Some(memory) = limits.memory.filter(|_| self.has_file("memory.max")) {
             files::write(&dir.join("memory.max"), &memory.0.to_string())?;
             // A job that lost one process to its limit is rarely of use: the kernel kills all of
             // it.
             files::write(&dir.join("memory.oom.group"), "1")?;
-            if self.has("memory.swap.max") {
+            if self.has_file("memory.swap.max") {
                 files::write(&dir.join("memory.swap.max"), "0")?;
             }
         }
-        if let Some(pids) = limits.pids.filter(|_| self.has("pids.max")) {
+        if let Some(pids) = limits.pids.filter(|_| self.has_file("pids.max")) {
             files::write(&dir.join("pids.max"), &pids.to_string())?;
         }
         match device_program::deny_devices(&dir, limits) {
@@ -154,7 +154,7 @@ impl Cgroup for Group {
 
     /// Uses cgroup.kill (Linux 5.14), which no fork escapes; else freezes and kills one by one.
     fn kill_once(&self) -> Result<(), CgroupError> {
-        if self.has("cgroup.kill") {
+        if self.has_file("cgroup.kill") {
             return files::write(&self.dir().join("cgroup.kill"), "1");
         }
         self.signal(nix::sys::signal::Signal::SIGKILL)

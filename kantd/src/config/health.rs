@@ -43,10 +43,10 @@ pub(super) fn check(config: &NodeConfig) -> Result<HealthSettings, SettingsError
 
 fn read_checks(key: &'static str, words: &[String]) -> Result<BTreeSet<Check>, SettingsError> {
     let unknown = |word: &String| SettingsError::Check { key, word: word.clone() };
-    words.iter().map(|word| Check::of_word(word).ok_or_else(|| unknown(word))).collect()
+    words.iter().map(|word| Check::from_word(word).ok_or_else(|| unknown(word))).collect()
 }
 
 /// The names of all checks, for messages.
-pub(super) fn checks() -> String {
+pub(super) fn check_names() -> String {
     Check::ALL.map(Check::word).join(", ")
 }

@@ -59,7 +59,7 @@ impl EmulateArgs {
     ///
     /// # Errors
     /// [`ArgsError`].
-    pub fn config(&self) -> Result<Option<String>, ArgsError> {
+    pub fn controller_config(&self) -> Result<Option<String>, ArgsError> {
         let names = self.names()?;
         Ok(self.show_config.then(|| super::controller_config(&names, self.leafs)))
     }
@@ -105,7 +105,7 @@ mod tests {
         let words = "--nodes 20 --prefix g --controller a:1 --controller b:2 --cluster-key /k \
                      --duration 90s --failing-jobs 3 --fail-node g[01-02]=1m";
         let words: Vec<&str> = words.split_whitespace().collect();
-        assert_eq!(args(&words).config().unwrap(), None);
+        assert_eq!(args(&words).controller_config().unwrap(), None);
         let asked = args(&words).emulation().unwrap();
         assert_eq!((asked.names.len(), asked.names[19].as_str()), (20, "g20"));
         assert_eq!(asked.controllers, ["a:1", "b:2"]);
@@ -115,7 +115,8 @@ mod tests {
 
     #[test]
     fn the_controller_configuration_is_shown_on_request() {
-        let shown = args(&["--nodes", "4", "--show-config", "--leafs", "2"]).config().unwrap();
+        let shown =
+            args(&["--nodes", "4", "--show-config", "--leafs", "2"]).controller_config().unwrap();
         assert!(shown.unwrap().contains("em[3-4]"));
         assert!(Program::try_parse_from(["emulate", "--nodes", "4", "--leafs", "2"]).is_err());
     }

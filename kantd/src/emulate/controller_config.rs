@@ -10,7 +10,7 @@ pub fn controller_config(names: &[NodeName], leafs: usize) -> String {
     let mut text = "emulated = true\n".to_owned();
     let under_each = names.len().div_ceil(leafs.max(1)).max(1);
     for (number, under) in names.chunks(under_each).enumerate().take(leafs) {
-        let nodes = hostlist::fold(under);
+        let nodes = hostlist::compress(under);
         // Writing into a string cannot fail.
         let _ = write!(text, "\n[[leaf]]\nname = \"leaf{}\"\nnodes = \"{nodes}\"\n", number + 1);
     }

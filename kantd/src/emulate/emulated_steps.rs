@@ -83,7 +83,7 @@ impl EmulatedSteps {
         self.publish(id, StepPhase::Running { since, suspended: false });
         step.started.get_or_insert_with(Instant::now);
         if left.is_some_and(|left| left.is_zero()) {
-            return self.finish(id, step, since);
+            return self.finish_as_planned(id, step, since);
         }
         let until = left.map(|left| {
             let (steps, until) = (self.clone(), Instant::now() + left);
@@ -103,11 +103,11 @@ impl EmulatedSteps {
         let Stage::Running { since, until: Some((until, _)) } = &step.stage else { return };
         if *until <= Instant::now() {
             let since = *since;
-            self.finish(id, step, since);
+            self.finish_as_planned(id, step, since);
         }
     }
 
-    fn finish(&self, id: AttemptId, step: &mut Step, since: Time) {
+    fn finish_as_planned(&self, id: AttemptId, step: &mut Step, since: Time) {
         let Some((_, cause, code)) = step.planned_end else { return };
         let signal = (cause == EndCause::TimedOut).then_some(SIGTERM);
         self.end(id, step, cause, ExitStatus { code, signal }, Some(since));
@@ -144,7 +144,7 @@ impl Executor for EmulatedSteps {
         self.publish(order.id, StepPhase::Ready);
     }
 
-    fn go(&self, id: AttemptId) {
+    fn start_ready_step(&self, id: AttemptId) {
         if let Some(step) = self.steps.lock().get_mut(&id)
             && let Stage::Ready = step.stage
         {

@@ -149,7 +149,7 @@ fn build_inventory(words: &MachineFile) -> Result<Inventory, MachineError> {
     Ok(Inventory {
         sockets: words.sockets,
         threads_per_core: threads,
-        cpus: CpuSet::first(count),
+        cpus: CpuSet::first_n(count),
         cores: (0..count / threads).map(|c| (c * threads..(c + 1) * threads).collect()).collect(),
         numa: (0..words.sockets).map(numa).collect(),
         memory,

@@ -74,7 +74,7 @@ impl GpuNumbers {
     }
 
     /// Gives each GPU its number, new ones to unknown GPUs, and sorts the GPUs by number.
-    pub fn number(&mut self, found: &mut GpuInventory) {
+    pub fn assign_numbers(&mut self, found: &mut GpuInventory) {
         let old = std::mem::take(&mut found.matrix);
         let positions: Vec<GpuIndex> = found.gpus.iter().map(|gpu| gpu.index).collect();
         for gpu in &mut found.gpus {
@@ -91,7 +91,7 @@ impl GpuNumbers {
     /// is listed once, by the first number that it or one of its MIG devices had.
     #[must_use]
     pub fn lost(&self, found: Option<&GpuInventory>) -> Vec<(GpuIndex, String)> {
-        let offered = found.iter().flat_map(|found| &found.gpus).map(Gpu::whole);
+        let offered = found.iter().flat_map(|found| &found.gpus).map(Gpu::whole_gpu_id);
         let well = found.iter().flat_map(|found| &found.skipped);
         let well = well.filter_map(|gpu| gpu.uuid.as_deref());
         let mut seen: BTreeSet<&str> = offered.chain(well).collect();
@@ -116,7 +116,7 @@ impl GpuNumbers {
     ///
     /// # Errors
     /// [`NumbersError::Io`] when the file cannot be written.
-    pub fn keep(&mut self) -> Result<(), NumbersError> {
+    pub fn save(&mut self) -> Result<(), NumbersError> {
         if self.kept == self.uuids.len() {
             return Ok(());
         }
@@ -146,7 +146,7 @@ fn whole_gpu_id(id: &str) -> &str {
     id.split_once(OF).map_or(id, |(_, whole)| whole)
 }
 
-/// The ids by number; `None` for a text that [`GpuNumbers::keep`] does not write.
+/// The ids by number; `None` for a text that [`GpuNumbers::save`] does not write.
 fn parse(text: &str) -> Option<Vec<String>> {
     let mut uuids: Vec<String> = Vec::new();
     for line in text.lines() {
@@ -192,7 +192,7 @@ mod tests {
             [numbers.number_of("GPU-a"), numbers.number_of("GPU-b")],
             [GpuIndex(0), GpuIndex(1)]
         );
-        numbers.keep().unwrap();
+        numbers.save().unwrap();
         let mut again = GpuNumbers::read(spool.path()).unwrap();
         assert_eq!(again, numbers);
         // The first was replaced by another.
@@ -200,7 +200,7 @@ mod tests {
             [again.number_of("GPU-b"), again.number_of("GPU-c")],
             [GpuIndex(1), GpuIndex(2)]
         );
-        again.keep().unwrap();
+        again.save().unwrap();
         let text = fs::read_to_string(spool.path().join(FILE)).unwrap();
         assert_eq!(text, "0 GPU-a\n1 GPU-b\n2 GPU-c\n");
     }
@@ -235,17 +235,17 @@ mod tests {
         let spool = tempfile::tempdir().unwrap();
         let mut numbers = GpuNumbers::read(spool.path()).unwrap();
         let mut both = found(&[("GPU-a", None), ("MIG-1", Some("GPU-b"))]);
-        numbers.number(&mut both);
-        numbers.keep().unwrap();
+        numbers.assign_numbers(&mut both);
+        numbers.save().unwrap();
         assert_eq!(both.gpus[1].uuid, "MIG-1");
         let text = fs::read_to_string(spool.path().join(FILE)).unwrap();
         assert_eq!(text, "0 GPU-a\n1 MIG-1 of GPU-b\n");
         assert_eq!(GpuNumbers::read(spool.path()).unwrap(), numbers);
         // Divided differently, and then as before.
         let mut other = found(&[("MIG-2", Some("GPU-b"))]);
-        numbers.number(&mut other);
+        numbers.assign_numbers(&mut other);
         let mut again = found(&[("MIG-1", Some("GPU-b"))]);
-        numbers.number(&mut again);
+        numbers.assign_numbers(&mut again);
         assert_eq!([other.gpus[0].index, again.gpus[0].index], [GpuIndex(2), GpuIndex(1)]);
     }
 
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn a_node_without_gpus_writes_no_file() {
         let spool = tempfile::tempdir().unwrap();
-        GpuNumbers::read(spool.path()).unwrap().keep().unwrap();
+        GpuNumbers::read(spool.path()).unwrap().save().unwrap();
         assert!(!spool.path().join(FILE).exists());
     }
 

@@ -7,7 +7,7 @@ use crate::probe_thread::ProbeRequests;
 use common::causes::with_causes;
 use common::gpu::Gpu;
 use common::health::Check;
-use node::{Symptom, broken_hardware};
+use node::{Symptom, hardware_fault_of_xid};
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
 use nvml_wrapper::bitmasks::event::EventTypes;
 use nvml_wrapper::enum_wrappers::device::{EccCounter, MemoryError};
@@ -24,7 +24,7 @@ use std::path::PathBuf;
 
 /// Answers requests until no more can come. `gpus` are the offered ones.
 pub fn serve(library: Option<PathBuf>, gpus: &[Gpu], requests: &ProbeRequests) {
-    while requests.next() {
+    while requests.wait_for_request() {
         let trouble = match nvml::open(library.as_deref()) {
             Ok(Some(nvml)) => return serve_with(&nvml, gpus, requests),
             Ok(None) => "the GPU library is missing".to_owned(),
@@ -41,7 +41,7 @@ fn serve_with(nvml: &Nvml, gpus: &[Gpu], requests: &ProbeRequests) {
         whole_gpus.map(|(uuid, name)| GpuProbe::new(nvml, uuid, name)).collect();
     loop {
         requests.answer(probes.iter_mut().flat_map(|probe| probe.symptoms(nvml)).collect());
-        if !requests.next() {
+        if !requests.wait_for_request() {
             return;
         }
     }
@@ -52,12 +52,12 @@ fn serve_with(nvml: &Nvml, gpus: &[Gpu], requests: &ProbeRequests) {
 fn whole_gpus(gpus: &[Gpu]) -> Vec<(&str, String)> {
     let mut whole_gpus: Vec<&str> = Vec::new();
     for gpu in gpus {
-        if !whole_gpus.contains(&gpu.whole()) {
-            whole_gpus.push(gpu.whole());
+        if !whole_gpus.contains(&gpu.whole_gpu_id()) {
+            whole_gpus.push(gpu.whole_gpu_id());
         }
     }
     let named = whole_gpus.into_iter().map(|uuid| {
-        let of_it = gpus.iter().filter(|gpu| gpu.whole() == uuid);
+        let of_it = gpus.iter().filter(|gpu| gpu.whole_gpu_id() == uuid);
         let numbers: Vec<String> = of_it.clone().map(|gpu| gpu.index.to_string()).collect();
         let name = match (of_it.clone().any(|gpu| gpu.mig.is_some()), numbers.as_slice()) {
             (true, [number]) => format!("GPU {number} (a MIG device of {uuid})"),
@@ -107,13 +107,14 @@ impl<'nvml> GpuProbe<'nvml> {
         if let Err(error @ (NvmlError::GpuLost | NvmlError::ResetRequired)) = device.memory_info() {
             let (times, before) = self.lost;
             self.lost = (times + u64::from(!before), true);
-            symptoms.push(self.symptom(Check::GpuLost, &error.to_string()).times(self.lost.0));
+            symptoms.push(self.symptom(Check::GpuLost, &error.to_string()).with_count(self.lost.0));
             return symptoms;
         }
         self.lost.1 = false;
         let errors = device.total_ecc_errors(MemoryError::Uncorrected, EccCounter::Volatile);
         if let Ok(times @ 1..) = errors {
-            symptoms.push(self.symptom(Check::GpuEcc, "uncorrectable memory error").times(times));
+            symptoms
+                .push(self.symptom(Check::GpuEcc, "uncorrectable memory error").with_count(times));
         }
         symptoms.extend(
             memory_row_problem(nvml, device).map(|says| self.symptom(Check::GpuRows, says)),
@@ -137,13 +138,13 @@ impl<'nvml> GpuProbe<'nvml> {
         let mut symptoms = Vec::new();
         while let Some(Ok(event)) = self.xids.as_ref().map(|set| set.wait(0)) {
             let Some(XidError::Value(xid)) = event.event_data else { continue };
-            match broken_hardware(xid) {
+            match hardware_fault_of_xid(xid) {
                 Some(what) => {
                     let count = self.xid_counts.entry(xid).or_default();
                     *count += 1;
                     let times = *count;
                     let says = format!("XID {xid}: {what}");
-                    symptoms.push(self.symptom(Check::GpuXid, &says).times(times));
+                    symptoms.push(self.symptom(Check::GpuXid, &says).with_count(times));
                 }
                 None => tracing::info!("{}: XID {xid}: the GPU continues", self.name),
             }

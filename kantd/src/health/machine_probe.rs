@@ -33,9 +33,9 @@ impl MachineProbe {
     pub fn symptoms(&self) -> Vec<Symptom> {
         let mut symptoms = Vec::new();
         symptoms.extend(self.room());
-        symptoms.extend(self.write());
+        symptoms.extend(self.check_writable());
         symptoms.extend(self.memory());
-        symptoms.extend(self.hook());
+        symptoms.extend(self.take_hook_failure());
         symptoms
     }
 
@@ -53,7 +53,7 @@ impl MachineProbe {
         Some(Symptom::new(Check::DiskFull, format!("{}: {what}", self.spool.display())))
     }
 
-    fn write(&self) -> Option<Symptom> {
+    fn check_writable(&self) -> Option<Symptom> {
         let file = self.spool.join("health-probe");
         let written = File::create(&file).and_then(|mut probe| probe.write_all(b"1"));
         let removed = fs::remove_file(&file);
@@ -67,7 +67,7 @@ impl MachineProbe {
     }
 
     /// A failed prolog or epilog that a supervisor reported; reported once, because it lasts.
-    fn hook(&self) -> Option<Symptom> {
+    fn take_hook_failure(&self) -> Option<Symptom> {
         let file = step::hook_failure_file(&self.spool);
         let says = fs::read_to_string(&file).ok()?;
         let _ = fs::remove_file(&file);
@@ -87,7 +87,7 @@ impl MachineProbe {
         broken.sort();
         let symptom = |(name, count): (String, u64)| {
             let says = format!("memory controller {name} reports uncorrectable errors");
-            Symptom::new(Check::MemoryErrors, says).times(count)
+            Symptom::new(Check::MemoryErrors, says).with_count(count)
         };
         broken.into_iter().map(symptom).collect()
     }

@@ -7,7 +7,8 @@ use common::unit::Bytes;
 pub(super) fn total(host: &Host) -> Result<Bytes, InventoryError> {
     let path = "proc/meminfo";
     let text = host.read(path)?;
-    let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:")).and_then(kibibytes);
+    let total =
+        text.lines().find_map(|line| line.strip_prefix("MemTotal:")).and_then(parse_kibibytes);
     total.ok_or_else(|| host.malformed(path, &text, "a meminfo with MemTotal"))
 }
 
@@ -20,7 +21,7 @@ pub(super) fn offered(total: Bytes, kept_back: Bytes) -> Result<Bytes, Inventory
 }
 
 /// Parses `  1024 kB`.
-pub(super) fn kibibytes(text: &str) -> Option<Bytes> {
+pub(super) fn parse_kibibytes(text: &str) -> Option<Bytes> {
     let number: u64 = text.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(Bytes(number.saturating_mul(1024)))
 }

@@ -61,7 +61,7 @@ impl Place {
         let names = host.follow(link)?;
         let bridge = names.iter().position(|name| name.starts_with("pci"))?;
         let below = names[bridge + 1..].iter();
-        let path: Vec<String> = below.take_while(|name| is_address(name)).cloned().collect();
+        let path: Vec<String> = below.take_while(|name| is_pci_address(name)).cloned().collect();
         let device = names[..=bridge + path.len()].join("/");
         let numa = host.read_if_any(&format!("{device}/numa_node"));
         path.last()?;
@@ -75,7 +75,7 @@ impl Place {
 }
 
 /// Whether a name is a PCI address, like `0000:1b:00.0`.
-fn is_address(name: &str) -> bool {
+fn is_pci_address(name: &str) -> bool {
     let parts: Vec<&str> = name.split([':', '.']).collect();
     let hex = |part: &&str| !part.is_empty() && part.chars().all(|c| c.is_ascii_hexdigit());
     parts.len() == 4 && parts.iter().all(hex)

@@ -1,7 +1,7 @@
 //! NUMA nodes, from /sys/devices/system/node. A kernel without NUMA has one node with everything.
 
 use super::host::{Host, InventoryError};
-use super::memory::kibibytes;
+use super::memory::parse_kibibytes;
 use common::cpuset::CpuSet;
 use common::node::Numa;
 use common::unit::Bytes;
@@ -34,6 +34,6 @@ fn memory_of(host: &Host, id: u16) -> Result<Bytes, InventoryError> {
     let text = host.read(&path)?;
     let total = text.lines().find_map(|line| line.split_once("MemTotal:"));
     total
-        .and_then(|(_, amount)| kibibytes(amount))
+        .and_then(|(_, amount)| parse_kibibytes(amount))
         .ok_or_else(|| host.malformed(&path, &text, "a meminfo with MemTotal"))
 }

@@ -47,7 +47,7 @@ pub(super) fn open_as(owner: &Owner, path: &Path) -> Result<File, OpenError> {
     } else if geteuid().as_raw() != owner.uid.0 {
         return Err(OpenError::NotAllowed(owner.uid));
     }
-    let found = OpenTarget::at(path).map_err(io::Error::from)?;
+    let found = OpenTarget::resolve(path).map_err(io::Error::from)?;
     // Files of /proc look regular, and some describe the process that reads them: this daemon.
     let system = fstatfs(found.as_fd()).map_err(io::Error::from)?.filesystem_type();
     if system == PROC_SUPER_MAGIC || !found.is_file() {

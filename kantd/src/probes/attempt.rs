@@ -45,7 +45,7 @@ pub(super) struct Attempt<'a> {
 
 impl Attempt<'_> {
     /// Makes the probe. The caller limits its time.
-    pub async fn make(&self, action: &ProbeAction) -> Result<(), ProbeFailure> {
+    pub async fn perform(&self, action: &ProbeAction) -> Result<(), ProbeFailure> {
         match action {
             ProbeAction::Tcp { port } => self.connect(port).await.map(drop),
             ProbeAction::Http { port, path } => self.get(port, path, None).await.map(drop),
@@ -54,7 +54,7 @@ impl Attempt<'_> {
         }
     }
 
-    fn number(&self, port: &PortName) -> Result<u16, ProbeFailure> {
+    fn port_number(&self, port: &PortName) -> Result<u16, ProbeFailure> {
         let grant = self.spec.ports.iter().find(|grant| grant.name == *port);
         grant.map(|grant| grant.number).ok_or_else(|| ProbeFailure::NoPort(port.clone()))
     }
@@ -62,7 +62,7 @@ impl Attempt<'_> {
     /// Connects on loopback, or, for a program that listens on one address only, to the address of
     /// the node.
     async fn connect(&self, port: &PortName) -> Result<TcpStream, ProbeFailure> {
-        let port = self.number(port)?;
+        let port = self.port_number(port)?;
         match TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await {
             Ok(stream) => Ok(stream),
             Err(source) => {
@@ -84,9 +84,9 @@ impl Attempt<'_> {
     }
 
     async fn get_with_tls(&self, port: &PortName, path: &str) -> Result<(), ProbeFailure> {
-        let number = self.number(port)?;
+        let number = self.port_number(port)?;
         let failed = |source| ProbeFailure::Tls { port: number, source };
-        let stream = tls::greet(self.connect(port).await?).await.map_err(failed)?;
+        let stream = tls::connect(self.connect(port).await?).await.map_err(failed)?;
         request::get(stream, path, None).await.map(drop)
     }
 

@@ -14,7 +14,7 @@ use common::service::engine::{EngineLoad, Summary};
 pub fn read(text: &str) -> EngineLoad {
     let mut sums = Sums::default();
     text.lines().filter_map(Series::parse).for_each(|series| sums.add(&series));
-    sums.load()
+    sums.to_engine_load()
 }
 
 /// One line: a name, its labels between braces, and a value.
@@ -144,7 +144,7 @@ impl Sums {
         Some(if is_sum { &mut means.sum } else { &mut means.count })
     }
 
-    fn load(&self) -> EngineLoad {
+    fn to_engine_load(&self) -> EngineLoad {
         let whole = |value: Option<f64>| value.map(|value| value as u64);
         let (usage, series) = self.kv_usage;
         EngineLoad {

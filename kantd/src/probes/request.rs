@@ -87,7 +87,7 @@ mod tests {
 
     async fn ask(answer: &'static [u8], body_max: usize) -> Result<Bytes, String> {
         let stream = TcpStream::connect(server(answer).await).await.unwrap();
-        let stream = tls::greet(stream).await.unwrap();
+        let stream = tls::connect(stream).await.unwrap();
         get(stream, "/health", Some(body_max)).await.map_err(|failure| failure.to_string())
     }
 
@@ -105,7 +105,7 @@ mod tests {
     async fn no_replica_is_offered_the_ticket_of_another() {
         let addr = server(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
         for _ in 0..3 {
-            let mut stream = tls::greet(TcpStream::connect(addr).await.unwrap()).await.unwrap();
+            let mut stream = tls::connect(TcpStream::connect(addr).await.unwrap()).await.unwrap();
             stream.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
             // Tickets come before the answer.
             let _ = stream.read_to_end(&mut Vec::new()).await;
@@ -120,6 +120,6 @@ mod tests {
         let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (mut other, _) = listener.accept().await.unwrap();
         other.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
-        assert!(tls::greet(stream).await.is_err());
+        assert!(tls::connect(stream).await.is_err());
     }
 }

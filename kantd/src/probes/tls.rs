@@ -58,7 +58,7 @@ impl ServerCertVerifier for AnyCertificate {
 ///
 /// # Errors
 /// When it does not agree on TLS.
-pub(super) async fn greet(stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+pub(super) async fn connect(stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
     static CONNECTOR: OnceLock<Result<TlsConnector, Error>> = OnceLock::new();
     let connector = CONNECTOR.get_or_init(new_connector).as_ref();
     let connector = connector.map_err(|error| io::Error::other(error.clone()))?;

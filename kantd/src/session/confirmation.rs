@@ -69,7 +69,7 @@ impl Confirmations {
     }
 
     /// Notes the answer to a request. It answers all earlier ones too.
-    pub(super) fn confirmed(&self, number: u64) {
+    pub(super) fn note_answer(&self, number: u64) {
         let sent_at = {
             let mut open = self.open.lock();
             let sent_at = open.get(&number).copied();

@@ -18,12 +18,12 @@ pub struct KeyGenerations {
 impl KeyGenerations {
     /// Of a node whose certificate is not renewed.
     #[must_use]
-    pub fn fixed() -> Self {
+    pub fn without_renewal() -> Self {
         Self { held: watch::channel(0).1, wanted: watch::channel(0).0 }
     }
 
     /// Takes the present step. An older one is from a controller that is behind.
-    pub(super) fn want(&self, generation: u32) {
+    pub(super) fn raise_wanted(&self, generation: u32) {
         self.wanted.send_if_modified(|wanted| {
             let is_news = generation > *wanted;
             *wanted = generation.max(*wanted);

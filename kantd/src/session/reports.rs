@@ -95,7 +95,7 @@ pub(super) async fn report_replica_loads(
 }
 
 /// Sends the changes since `reported`, whenever there are any.
-pub(super) async fn report(
+pub(super) async fn report_phases(
     mut observed: watch::Receiver<Observed>,
     mut reported: Observed,
     sender: ChannelSender<FromNode>,

@@ -53,7 +53,7 @@ impl Account {
     }
 
     /// Whether privileges must be dropped to become this user.
-    pub fn is_other(&self) -> bool {
+    pub fn needs_user_change(&self) -> bool {
         unistd::geteuid().is_root() || unistd::geteuid().as_raw() != self.uid.0
     }
 
@@ -65,7 +65,7 @@ impl Account {
     /// # Errors
     /// When the kernel refuses.
     pub fn act_as_user(&self) -> nix::Result<()> {
-        if !self.is_other() {
+        if !self.needs_user_change() {
             return Ok(());
         }
         let groups: Vec<_> = self.groups.iter().map(|g| unistd::Gid::from_raw(g.0)).collect();

@@ -10,6 +10,6 @@ pub fn boot_id() -> io::Result<String> {
 
 /// Whether the machine shuts down: systemd has ended all units and now kills the remaining
 /// processes. PID 1 is then systemd-shutdown(8), a name that the kernel truncates.
-pub fn is_over() -> bool {
+pub fn is_shutting_down() -> bool {
     std::fs::read_to_string("/proc/1/comm").is_ok_and(|name| name.starts_with("systemd-shutdo"))
 }

@@ -36,7 +36,7 @@ const LOWER: &str = "lower";
 const PID_BYTES_MAX: u64 = 32;
 
 pub fn lower_dir(dir: &StepDir) -> PathBuf {
-    dir.container().join(LOWER)
+    dir.container_dir().join(LOWER)
 }
 
 /// A container's file system; each process of the step is started in it by its own runtime.
@@ -82,16 +82,16 @@ impl Container {
         let Offer::Offered(offer) = &spec.rules.containers else {
             return Err(io::Error::other("the node has no container runtime"));
         };
-        let base = dir.container();
+        let base = dir.container_dir();
         make_dir(&base, 0o711)?;
         let state = base.join("state");
         make_dir(&state, 0o700)?;
         chown(&state, Some(account.uid.0), Some(account.gid.0))?;
         let binds = binds::container_binds(spec, dir, offer, &image);
-        lower.place(&base)?;
+        lower.mount_below(&base)?;
         let root = root::mount_root(dir, account, &binds)?;
         if offer.dialect == Dialect::Crun {
-            cgroup::hide_unused(&spec.cgroup)?;
+            cgroup::unmount_unused_hierarchy(&spec.cgroup)?;
         }
         let (offer, account) = (offer.clone(), account.clone());
         let (umask, work_dir) = (spec.launch.umask, spec.launch.work_dir.clone());

@@ -4,7 +4,7 @@
 //! disconnected and may connect again.
 
 use super::dir::StepDir;
-use super::liveness::Liveness;
+use super::liveness::LivenessFailure;
 use super::overuse::GpuOveruse;
 use common::id::TaskNumber;
 use common::job::SignalNumber;
@@ -49,7 +49,7 @@ pub enum Command {
     /// End the step because it uses more of a GPU's memory than its share.
     Overuse(GpuOveruse),
     /// End a replica of a service, which is not live.
-    NotLive(Liveness),
+    NotLive(LivenessFailure),
 }
 
 /// A line from a supervisor to kantd.
@@ -94,11 +94,11 @@ impl Control {
     /// # Errors
     /// When the socket cannot be made.
     pub fn listen(dir: &StepDir) -> io::Result<Self> {
-        match fs::remove_file(dir.control()) {
+        match fs::remove_file(dir.control_socket_path()) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
             _ => {}
         }
-        let listener = through_dir(dir, |path| UnixListener::bind(path))?;
+        let listener = with_short_socket_path(dir, |path| UnixListener::bind(path))?;
         listener.set_nonblocking(true)?;
         Ok(Self { listener, clients: Vec::new() })
     }
@@ -193,9 +193,12 @@ fn is_json(line: &[u8]) -> bool {
 
 /// Gives `with` a path to the socket that fits into a socket address (man 7 unix: 108 bytes),
 /// however long the spool's path is.
-pub fn through_dir<T>(dir: &StepDir, with: impl FnOnce(&str) -> io::Result<T>) -> io::Result<T> {
+pub fn with_short_socket_path<T>(
+    dir: &StepDir,
+    with: impl FnOnce(&str) -> io::Result<T>,
+) -> io::Result<T> {
     let open = File::open(dir.path())?;
-    let name = dir.control();
+    let name = dir.control_socket_path();
     let name = name.file_name().unwrap_or_default().to_string_lossy();
     with(&format!("/proc/self/fd/{}/{name}", open.as_raw_fd()))
 }
@@ -216,7 +219,7 @@ mod tests {
         let spool = tempfile::tempdir().unwrap();
         let dir = StepDir::at(spool.path());
         let mut control = Control::listen(&dir).unwrap();
-        let late = through_dir(&dir, |path| UnixStream::connect(path)).unwrap();
+        let late = with_short_socket_path(&dir, |path| UnixStream::connect(path)).unwrap();
         control.receive(|| (0..MANY).map(|task| line(task, "before")).collect());
         (MANY..2 * MANY).for_each(|task| control.push(&line(task, "since")));
         let mut lines = io::BufReader::new(late).lines();
@@ -235,7 +238,7 @@ mod tests {
         let spool = tempfile::tempdir().unwrap();
         let dir = StepDir::at(spool.path());
         let mut control = Control::listen(&dir).unwrap();
-        let connect = || through_dir(&dir, |path| UnixStream::connect(path)).unwrap();
+        let connect = || with_short_socket_path(&dir, |path| UnixStream::connect(path)).unwrap();
         let mut gone = connect();
         gone.write_all(b"\"go\"\n").unwrap();
         drop(gone);

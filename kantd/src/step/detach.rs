@@ -78,6 +78,6 @@ pub fn set_up_process() -> io::Result<SignalFd> {
 /// # Errors
 /// When the log cannot be opened.
 pub fn redirect_stderr_to_log(step: &StepDir) -> io::Result<()> {
-    let log = dir::private_file().create(true).append(true).open(step.log())?;
+    let log = dir::private_file_options().create(true).append(true).open(step.log_path())?;
     Ok(dup2_stderr(log)?)
 }

@@ -36,85 +36,85 @@ impl StepDir {
     }
 
     /// The step's spec, as JSON.
-    pub fn spec(&self) -> PathBuf {
+    pub fn spec_path(&self) -> PathBuf {
         self.0.join("spec")
     }
 
-    pub fn journal(&self) -> PathBuf {
+    pub fn journal_path(&self) -> PathBuf {
         self.0.join("journal")
     }
 
     /// Locked while the supervisor lives.
-    pub fn lock(&self) -> PathBuf {
+    pub fn lock_path(&self) -> PathBuf {
         self.0.join("lock")
     }
 
-    pub fn control(&self) -> PathBuf {
+    pub fn control_socket_path(&self) -> PathBuf {
         self.0.join("control.sock")
     }
 
-    pub fn script(&self) -> PathBuf {
+    pub fn script_path(&self) -> PathBuf {
         self.0.join("script")
     }
 
     /// The step's private directories, for root only; the job sees them through mounts.
-    pub fn private(&self) -> PathBuf {
+    pub fn private_dir(&self) -> PathBuf {
         self.0.join("private")
     }
 
     /// The files of its containers.
-    pub fn container(&self) -> PathBuf {
+    pub fn container_dir(&self) -> PathBuf {
         self.0.join("container")
     }
 
     /// The spec of a program to start in the step, as JSON, until the supervisor takes it.
-    pub fn task(&self, task: TaskNumber) -> PathBuf {
+    pub fn task_spec_path(&self, task: TaskNumber) -> PathBuf {
         self.0.join(format!("task-{task}"))
     }
 
     /// Files of such a program's standard output and error.
-    pub fn task_output(&self, task: TaskNumber) -> [PathBuf; 2] {
+    pub fn task_output_paths(&self, task: TaskNumber) -> [PathBuf; 2] {
         ["out", "err"].map(|stream| self.0.join(format!("task-{task}.{stream}")))
     }
 
     /// The ledger of the job's steps, as JSON, on the job's first node.
-    pub fn ledger(&self) -> PathBuf {
+    pub fn ledger_path(&self) -> PathBuf {
         self.0.join("steps")
     }
 
     /// The input of such a program.
-    pub fn task_input(&self, task: TaskNumber) -> PathBuf {
+    pub fn task_input_path(&self, task: TaskNumber) -> PathBuf {
         self.0.join(format!("task-{task}.in"))
     }
 
     /// The job's nodes, as host files for Open MPI and for Hydra (MPICH).
-    pub fn hosts(&self) -> [PathBuf; 2] {
+    pub fn host_file_paths(&self) -> [PathBuf; 2] {
         ["hosts", "hosts.hydra"].map(|name| self.0.join(name))
     }
 
     /// The allocation of a resized job, as JSON.
-    pub fn size(&self) -> PathBuf {
+    pub fn size_path(&self) -> PathBuf {
         self.0.join("size")
     }
 
     /// Variables that describe the job's current size, as a shell script.
-    pub fn environment(&self) -> PathBuf {
+    pub fn environment_path(&self) -> PathBuf {
         self.0.join("environment")
     }
 
     /// Usage of its GPUs, as JSON.
-    pub fn gpu_tally(&self) -> PathBuf {
+    pub fn gpu_tally_path(&self) -> PathBuf {
         self.0.join("gpus")
     }
 
-    pub fn log(&self) -> PathBuf {
+    pub fn log_path(&self) -> PathBuf {
         self.0.join("log")
     }
 
     /// Makes the directory; false if it was there.
     pub fn make(&self) -> io::Result<bool> {
         match DirBuilder::new().mode(DIR_MODE).create(&self.0) {
-            Ok(()) => open_mode(&self.0).map(|()| true),
+            Ok(()) => set_traversable_mode(&self.0).map(|()| true),
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(false),
             Err(e) => Err(e),
         }
@@ -125,19 +125,19 @@ impl StepDir {
     pub fn write_spec(&self, spec: &StepSpec) -> io::Result<()> {
         let text = serde_json::to_vec(spec)?;
         let draft = self.0.join("spec.new");
-        let mut file = private_file().create(true).truncate(true).open(&draft)?;
+        let mut file = private_file_options().create(true).truncate(true).open(&draft)?;
         file.write_all(&text)?;
-        fs::rename(&draft, self.spec())
+        fs::rename(&draft, self.spec_path())
     }
 
     pub fn read_spec(&self) -> io::Result<StepSpec> {
-        Ok(serde_json::from_slice(&fs::read(self.spec())?)?)
+        Ok(serde_json::from_slice(&fs::read(self.spec_path())?)?)
     }
 
     /// Locks the directory for a supervisor or its successor; `None` if it is locked already. The
     /// lock lasts while the file, or a child's copy of it, is open.
     pub fn try_lock(&self) -> io::Result<Option<File>> {
-        let file = private_file().create(true).truncate(false).open(self.lock())?;
+        let file = private_file_options().create(true).truncate(false).open(self.lock_path())?;
         match file.try_lock() {
             Ok(()) => Ok(Some(file)),
             Err(fs::TryLockError::WouldBlock) => Ok(None),
@@ -166,11 +166,11 @@ pub fn steps_dir(spool: &Path) -> PathBuf {
 }
 
 /// Makes the spool and its steps' directory, traversable for users; returns the latter.
-pub fn make_steps(spool: &Path) -> io::Result<PathBuf> {
+pub fn make_steps_dir(spool: &Path) -> io::Result<PathBuf> {
     let steps = steps_dir(spool);
     DirBuilder::new().recursive(true).mode(DIR_MODE).create(&steps)?;
-    open_mode(spool)?;
-    open_mode(&steps)?;
+    set_traversable_mode(spool)?;
+    set_traversable_mode(&steps)?;
     sync_dir(spool)?;
     Ok(steps)
 }
@@ -191,12 +191,12 @@ pub fn list_steps(steps: &Path) -> io::Result<Vec<StepDir>> {
 }
 
 /// Sets the mode whatever the umask.
-fn open_mode(dir: &Path) -> io::Result<()> {
+fn set_traversable_mode(dir: &Path) -> io::Result<()> {
     fs::set_permissions(dir, fs::Permissions::from_mode(DIR_MODE))
 }
 
 /// Options for files that only root may read.
-pub fn private_file() -> OpenOptions {
+pub fn private_file_options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).write(true).mode(0o600);
     options
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn a_half_removed_directory_is_no_step_and_is_removed() {
         let spool = tempfile::tempdir().unwrap();
-        let steps = make_steps(spool.path()).unwrap();
+        let steps = make_steps_dir(spool.path()).unwrap();
         fs::create_dir(steps.join(".gone-7.1")).unwrap();
         let step = StepDir::at(steps.join("8.1"));
         assert!(step.make().unwrap() && !step.make().unwrap());

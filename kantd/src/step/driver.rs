@@ -104,7 +104,7 @@ impl StepDriver {
             StepOrigin::New(spec) => match self.write(spec).await {
                 Ok(is_new) => self.launched = !is_new,
                 Err(fault) => {
-                    self.ended(recovery::failed_launch(fault)).await;
+                    self.handle_end(recovery::failed_launch_end(fault)).await;
                     return self.wait_for_forget().await;
                 }
             },
@@ -118,7 +118,7 @@ impl StepDriver {
                 Err(_) => !self.launched,
             };
             if self.stop && none_lives {
-                self.ended(recovery::never_ran(EndCause::Stopped, None)).await;
+                self.handle_end(recovery::never_ran_end(EndCause::Stopped, None)).await;
                 return self.wait_for_forget().await;
             }
             match found {
@@ -128,20 +128,20 @@ impl StepDriver {
                 }
                 Ok(StepState::Nothing) => {
                     let why = format!("the spec of {} is missing in the spool", self.id);
-                    self.ended(recovery::failed_launch(LaunchFault::of_node(why))).await;
+                    self.handle_end(recovery::failed_launch_end(LaunchFault::of_node(why))).await;
                     return self.wait_for_forget().await;
                 }
                 Ok(StepState::Unlaunched) => self.launch().await,
-                Ok(StepState::Alive) => self.follow().await,
+                Ok(StepState::Alive) => self.follow_supervisor().await,
                 Ok(StepState::Ended(end)) => {
-                    self.ended(*end).await;
+                    self.handle_end(*end).await;
                     return self.wait_for_forget().await;
                 }
             }
         }
     }
 
-    async fn ended(&mut self, mut end: StepEnd) {
+    async fn handle_end(&mut self, mut end: StepEnd) {
         self.notify_failed_hooks();
         let (id, dir, at) = (self.id, self.dir.clone(), end.ended_at);
         let ledgers = Arc::clone(&self.ledgers);
@@ -155,7 +155,7 @@ impl StepDriver {
     /// Before the end is reported, so that the node is drained soon after.
     fn notify_failed_hooks(&self) {
         if hook::failure_file(&self.settings.spool).exists() {
-            self.registry.hook_failed().notify_one();
+            self.registry.hook_failure_notify().notify_one();
         }
     }
 

@@ -22,8 +22,8 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::PathBuf;
 
-pub use mpi::{hosts as mpi_hosts, variables as mpi_variables};
-pub use size::{SIZE_FILE, of_size};
+pub use mpi::{host_files as mpi_host_files, variables as mpi_variables};
+pub use size::{SIZE_FILE, size_script};
 
 /// The variable that marks every process of a step; its value is the attempt.
 pub(crate) use crate::cgroup::MARK;
@@ -55,16 +55,16 @@ pub fn build(
     start: Time,
 ) -> BTreeMap<String, String> {
     let mut variables = Variables(submitted(spec));
-    variables.user(spec, account);
-    variables.job(spec, account, start);
-    variables.array(spec);
-    variables.components(spec);
-    variables.nodes(spec);
-    variables.task(spec, task);
-    variables.gpus(spec);
-    variables.replica(spec);
+    variables.set_user(spec, account);
+    variables.set_job(spec, account, start);
+    variables.set_array(spec);
+    variables.set_components(spec);
+    variables.set_nodes(spec);
+    variables.set_task(spec, task);
+    variables.set_gpus(spec);
+    variables.set_replica(spec);
     if spec.launch.launch != Launch::Once {
-        variables.launcher(spec, task);
+        variables.set_launcher(spec, task);
     }
     variables.0
 }
@@ -80,14 +80,14 @@ pub fn build_for_program(
     start: Time,
 ) -> BTreeMap<String, String> {
     let mut variables = Variables(submitted(asked));
-    variables.user(asked, account);
+    variables.set_user(asked, account);
     variables.set("SLURM_SUBMIT_DIR", submit_dir(step));
-    variables.job(asked, account, start);
-    variables.array(asked);
-    variables.components(asked);
-    variables.nodes(asked);
-    variables.first_node(asked);
-    variables.gpus(asked);
+    variables.set_job(asked, account, start);
+    variables.set_array(asked);
+    variables.set_components(asked);
+    variables.set_nodes(asked);
+    variables.set_first_node(asked);
+    variables.set_gpus(asked);
     variables.0
 }
 
@@ -114,7 +114,7 @@ fn join<T: Display>(items: impl Iterator<Item = T>) -> String {
 
 /// The job's plain number; its key if it is an array task without one.
 #[must_use]
-pub fn number(launch: &LaunchOrder) -> String {
+pub fn job_number(launch: &LaunchOrder) -> String {
     let number = launch.array.as_ref().and_then(|array| array.number);
     number.map_or_else(|| launch.id.key.to_string(), |number| number.to_string())
 }
@@ -138,7 +138,7 @@ impl Variables {
     }
 
     /// The user's identity is the node's; HOME and SHELL may be the submitter's.
-    fn user(&mut self, spec: &StepSpec, account: &Account) {
+    fn set_user(&mut self, spec: &StepSpec, account: &Account) {
         self.set_all(&["USER", "LOGNAME"], &account.name);
         self.set_if_missing("HOME", account.home.as_deref().unwrap_or("/"));
         self.set_if_missing("SHELL", account.shell.as_deref().unwrap_or("/bin/sh"));
@@ -154,12 +154,12 @@ impl Variables {
         }
     }
 
-    fn job(&mut self, spec: &StepSpec, account: &Account, start: Time) {
+    fn set_job(&mut self, spec: &StepSpec, account: &Account, start: Time) {
         let launch = &spec.launch;
         let key = launch.id.key;
         self.set(MARK, launch.id);
         self.set("KANT_JOB_ID", key);
-        self.set_all(&["SLURM_JOB_ID", "SLURM_JOBID"], number(launch));
+        self.set_all(&["SLURM_JOB_ID", "SLURM_JOBID"], job_number(launch));
         self.set_all(&["SLURM_JOB_NAME", "KANT_JOB_NAME"], &launch.job_name);
         self.set_all(&["SLURM_JOB_PARTITION", "KANT_JOB_QUEUE"], &launch.queue);
         if let Some(account) = &launch.account {
@@ -185,7 +185,7 @@ impl Variables {
         }
     }
 
-    fn array(&mut self, spec: &StepSpec) {
+    fn set_array(&mut self, spec: &StepSpec) {
         let key = spec.launch.id.key;
         let (Some(index), Some(array)) = (key.index, &spec.launch.array) else { return };
         self.set_all(&["SLURM_ARRAY_JOB_ID", "KANT_ARRAY_JOB_ID"], key.job);
@@ -196,9 +196,9 @@ impl Variables {
         self.set("SLURM_ARRAY_TASK_STEP", array.step);
     }
 
-    fn nodes(&mut self, spec: &StepSpec) {
+    fn set_nodes(&mut self, spec: &StepSpec) {
         let shares = spec.launch.allocation.shares();
-        let list = hostlist::fold(shares.iter().map(|share| &share.node));
+        let list = hostlist::compress(shares.iter().map(|share| &share.node));
         self.set_all(&["SLURM_JOB_NODELIST", "SLURM_NODELIST", "KANT_NODES"], list);
         let nodes = shares.len();
         self.set_all(&["SLURM_JOB_NUM_NODES", "SLURM_NNODES", "KANT_NODE_COUNT"], nodes);
@@ -207,12 +207,12 @@ impl Variables {
         let each = spec.tasks_per_node();
         let tasks: u32 = each.iter().sum();
         self.set_all(&["SLURM_NTASKS", "SLURM_NPROCS", "KANT_TASKS"], tasks);
-        self.set("SLURM_TASKS_PER_NODE", counts::fold(&each));
+        self.set("SLURM_TASKS_PER_NODE", counts::encode_runs(&each));
         if each.windows(2).all(|pair| pair[0] == pair[1]) {
             self.set("SLURM_NTASKS_PER_NODE", each.first().copied().unwrap_or(0));
         }
         let cpus: Vec<u32> = shares.iter().map(|share| share.cpus.len()).collect();
-        self.set("SLURM_JOB_CPUS_PER_NODE", counts::fold(&cpus));
+        self.set("SLURM_JOB_CPUS_PER_NODE", counts::encode_runs(&cpus));
         self.set_all(&["SLURM_CPUS_ON_NODE", "KANT_NODE_CPUS"], spec.share.cpus.len());
         let per_task = spec.launch.cpus_per_task;
         self.set_all(&["SLURM_CPUS_PER_TASK", "KANT_TASK_CPUS"], per_task);
@@ -222,13 +222,13 @@ impl Variables {
         }
     }
 
-    fn task(&mut self, spec: &StepSpec, task: TaskPlace) {
+    fn set_task(&mut self, spec: &StepSpec, task: TaskPlace) {
         self.set_all(&["SLURM_PROCID", "KANT_TASK_RANK"], task.rank);
         self.set_all(&["SLURM_LOCALID", "KANT_TASK_LOCAL_RANK"], task.local);
-        self.first_node(spec);
+        self.set_first_node(spec);
     }
 
-    fn first_node(&mut self, spec: &StepSpec) {
+    fn set_first_node(&mut self, spec: &StepSpec) {
         let first = spec.launch.addresses.first();
         if let Some(address) = first {
             self.set("KANT_NODE_FIRST_ADDRESS", address);
@@ -236,7 +236,7 @@ impl Variables {
     }
 
     /// Values of the job that are also the step's.
-    fn step(&mut self) {
+    fn set_step(&mut self) {
         for (step, job) in [
             ("SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"),
             ("SLURM_STEP_NUM_NODES", "SLURM_NNODES"),
@@ -255,8 +255,8 @@ impl Variables {
 
     /// The variables of srun's steps and of torch's env:// rendezvous. The port is
     /// [`rendezvous::port`], unless one was submitted.
-    fn launcher(&mut self, spec: &StepSpec, task: TaskPlace) {
-        self.step();
+    fn set_launcher(&mut self, spec: &StepSpec, task: TaskPlace) {
+        self.set_step();
         self.set_all(&["SLURM_STEP_ID", "SLURM_STEPID"], 0);
         self.set("RANK", task.rank);
         self.set("LOCAL_RANK", task.local);

@@ -41,10 +41,10 @@ impl FilePlan {
     pub fn new(spec: &StepSpec) -> Self {
         let mut plan = Self::default();
         for task in spec.tasks() {
-            let stdin = plan.reading(spec, task);
-            let stdout = plan.writing(spec, task, &spec.launch.stdout);
+            let stdin = plan.add_input(spec, task);
+            let stdout = plan.add_output(spec, task, &spec.launch.stdout);
             let stderr = match &spec.launch.stderr {
-                Some(pattern) => plan.writing(spec, task, pattern),
+                Some(pattern) => plan.add_output(spec, task, pattern),
                 None => stdout,
             };
             plan.tasks.push(TaskFiles { task, streams: [stdin, stdout, stderr] });
@@ -53,7 +53,7 @@ impl FilePlan {
     }
 
     /// Each task reads its input from the beginning, so it is opened for each task.
-    fn reading(&mut self, spec: &StepSpec, task: TaskPlace) -> usize {
+    fn add_input(&mut self, spec: &StepSpec, task: TaskPlace) -> usize {
         let path = match &spec.launch.stdin {
             Some(pattern) => expand_path(spec, pattern, task),
             None => "/dev/null".to_owned(),
@@ -62,7 +62,7 @@ impl FilePlan {
         self.openings.len() - 1
     }
 
-    fn writing(&mut self, spec: &StepSpec, task: TaskPlace, pattern: &str) -> usize {
+    fn add_output(&mut self, spec: &StepSpec, task: TaskPlace, pattern: &str) -> usize {
         let path = expand_path(spec, pattern, task);
         let is_shared = |o: &Opening| o.how != Use::Read && o.path == path;
         if let Some(found) = self.openings.iter().position(is_shared) {
@@ -79,10 +79,10 @@ impl FilePlan {
 /// A file that the job's first task writes too is truncated by that task's node only: other nodes
 /// may open it later, when it has content.
 fn may_truncate(spec: &StepSpec, pattern: &str, path: &str) -> bool {
-    spec.rank == 0 || of_first_task(spec, pattern) != path
+    spec.rank == 0 || first_task_path(spec, pattern) != path
 }
 
-fn of_first_task(spec: &StepSpec, pattern: &str) -> String {
+fn first_task_path(spec: &StepSpec, pattern: &str) -> String {
     let first = spec.launch.allocation.shares().first();
     let node = first.map_or(&spec.node, |share| &share.node);
     let facts = PatternFacts { node, node_rank: 0, task_rank: 0, ..pattern_facts(spec) };

@@ -51,7 +51,7 @@ impl GpuTally {
 
     /// Reads a step's tally; empty if there is none, or none that is readable.
     pub fn read(dir: &StepDir) -> Self {
-        let text = fs::read(dir.gpu_tally()).unwrap_or_default();
+        let text = fs::read(dir.gpu_tally_path()).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()
     }
 
@@ -60,9 +60,9 @@ impl GpuTally {
     /// # Errors
     /// When the step is gone, or the disk is full.
     pub fn write(&self, dir: &StepDir) -> io::Result<()> {
-        let draft = dir.gpu_tally().with_extension("new");
+        let draft = dir.gpu_tally_path().with_extension("new");
         fs::write(&draft, serde_json::to_vec(self)?)?;
-        fs::rename(&draft, dir.gpu_tally())
+        fs::rename(&draft, dir.gpu_tally_path())
     }
 }
 
@@ -110,7 +110,7 @@ mod tests {
         tally.add("a", reading(80, 1, 1_000));
         tally.write(&dir).unwrap();
         assert_eq!(GpuTally::read(&dir), tally);
-        fs::write(dir.gpu_tally(), "{").unwrap();
+        fs::write(dir.gpu_tally_path(), "{").unwrap();
         assert_eq!(GpuTally::read(&dir), GpuTally::default());
     }
 }

@@ -112,7 +112,8 @@ impl Steps {
     pub async fn open(settings: StepsSettings) -> Result<(Self, StepChanges), StepsError> {
         let spool = settings.spool.clone();
         let failed = |source| StepsError { spool: spool.clone(), source };
-        let dir = std::path::absolute(&spool).and_then(|s| dir::make_steps(&s)).map_err(failed)?;
+        let dir =
+            std::path::absolute(&spool).and_then(|s| dir::make_steps_dir(&s)).map_err(failed)?;
         let found = dir::list_steps(&dir).map_err(failed)?;
         let (changes, receiver) = mpsc::unbounded_channel();
         let registry = Arc::new(StepRegistry::new(changes));
@@ -160,7 +161,7 @@ impl Steps {
             Ok(spec) => self.replicas.adopt(&spec),
             Err(error) => tracing::warn!("failed to read the spec of {id}: {error}"),
         }
-        let events = journal::read(&dir.journal()).unwrap_or_default();
+        let events = journal::read(&dir.journal_path()).unwrap_or_default();
         let phase = events.last().map_or(StepPhase::Preparing, journal::Event::phase);
         self.drive(id, dir, phase, StepOrigin::Found, Some(adopting));
     }
@@ -198,7 +199,8 @@ impl Steps {
         let spec = spec.map_err(|error| error.to_string());
         let with_ports = |spec: StepSpec| {
             let is_known = |id: AttemptId| self.registry.phase(id).is_some();
-            let ports = self.replicas.add(&spec, is_known).map_err(|error| error.to_string())?;
+            let ports =
+                self.replicas.add_with_ports(&spec, is_known).map_err(|error| error.to_string())?;
             Ok(StepSpec { rules: rules.clone(), ports, ..spec })
         };
         match spec.and_then(with_ports) {
@@ -208,7 +210,7 @@ impl Steps {
             }
             Err(error) => {
                 // The controller has an older inventory of this node.
-                let end = recovery::failed_launch(LaunchFault::of_node(error));
+                let end = recovery::failed_launch_end(LaunchFault::of_node(error));
                 let phase = StepPhase::Ended(Box::new(end));
                 self.drive(id, dir, phase, StepOrigin::Refused, None);
             }
@@ -248,17 +250,17 @@ impl Steps {
 
     /// Notified when a prolog or an epilog failed, so that the node checks its health.
     #[must_use]
-    pub fn hook_failed(&self) -> Arc<Notify> {
-        self.registry.hook_failed()
+    pub fn hook_failure_notify(&self) -> Arc<Notify> {
+        self.registry.hook_failure_notify()
     }
 
     /// Notified when a step or a program in one begins, changes or is forgotten.
     #[must_use]
-    pub fn changed(&self) -> Arc<Notify> {
-        self.registry.changed()
+    pub fn change_notify(&self) -> Arc<Notify> {
+        self.registry.change_notify()
     }
 
-    pub(super) fn watches(&self) -> &Semaphore {
+    pub(super) fn watch_semaphore(&self) -> &Semaphore {
         &self.watches
     }
 
@@ -270,7 +272,7 @@ impl Steps {
         &self.leases
     }
 
-    pub(super) fn input_written(&self) -> &Notify {
+    pub(super) fn input_notify(&self) -> &Notify {
         &self.input_written
     }
 

@@ -43,7 +43,7 @@ impl HookKind {
     }
 
     /// The name of the hook's cgroup, next to the step's.
-    pub fn group(self, step: &str) -> String {
+    pub fn cgroup_name(self, step: &str) -> String {
         format!("{step}-{}", self.name())
     }
 
@@ -86,7 +86,7 @@ impl Hook {
         };
         // It runs as root: refuse it if others may write it by now.
         crate::trust::check_program(kind.name(), program).map_err(|error| error.to_string())?;
-        let id = kind.group(&spec.launch.id.to_string());
+        let id = kind.cgroup_name(&spec.launch.id.to_string());
         let group = cgroup::open(&spec.cgroup, &id, Uid(0), Some(Pid::this()))
             .map_err(|error| failed(&error))?;
         let entry_files = make_cgroup(group.as_ref(), spec).map_err(|error| failed(&error))?;
@@ -209,7 +209,7 @@ fn environment(kind: HookKind, spec: &StepSpec) -> Vec<(&'static str, String)> {
         ("KANT_JOB_ATTEMPT", launch.id.attempt.to_string()),
         ("KANT_NODE", spec.node.to_string()),
         ("KANT_GPUS", gpus.join(",")),
-        ("SLURM_JOB_ID", super::environment::number(launch)),
+        ("SLURM_JOB_ID", super::environment::job_number(launch)),
         ("SLURM_JOB_NAME", launch.job_name.clone()),
         ("SLURM_JOB_PARTITION", launch.queue.to_string()),
         ("SLURM_JOB_USER", launch.owner.name.clone()),

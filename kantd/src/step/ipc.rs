@@ -56,19 +56,19 @@ pub fn enter() -> io::Result<Option<Entered>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file?,
     };
-    let set: Vec<_> = LIMITS.iter().map(|name| (name, fs::read(path_of(name)))).collect();
+    let set: Vec<_> = LIMITS.iter().map(|name| (name, fs::read(sysctl_path(name)))).collect();
     match unshare(CloneFlags::CLONE_NEWIPC) {
         Err(Errno::EPERM | Errno::EINVAL | Errno::ENOSYS) => return Ok(None),
         made => made?,
     }
     for (name, value) in set {
         // Without the file or write access, the kernel's defaults apply.
-        let _ = value.and_then(|value| fs::write(path_of(name), value));
+        let _ = value.and_then(|value| fs::write(sysctl_path(name), value));
     }
     Ok(Some(Entered(machines)))
 }
 
-fn path_of(limit: &str) -> String {
+fn sysctl_path(limit: &str) -> String {
     format!("/proc/sys/{limit}")
 }
 

@@ -12,16 +12,16 @@ pub fn write(dir: &StepDir, resized: &Resized) -> io::Result<bool> {
     if read(dir)?.is_some_and(|known| known.number >= resized.number) {
         return Ok(false);
     }
-    let draft = dir.size().with_extension("new");
-    let mut file = dir::private_file().create(true).truncate(true).open(&draft)?;
+    let draft = dir.size_path().with_extension("new");
+    let mut file = dir::private_file_options().create(true).truncate(true).open(&draft)?;
     file.write_all(&serde_json::to_vec(resized)?)?;
-    fs::rename(&draft, dir.size())?;
+    fs::rename(&draft, dir.size_path())?;
     Ok(true)
 }
 
 /// The last size written; `None` if the job was never resized.
 pub fn read(dir: &StepDir) -> io::Result<Option<Resized>> {
-    match fs::read(dir.size()) {
+    match fs::read(dir.size_path()) {
         Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),

@@ -70,7 +70,7 @@ impl Journal {
     /// When the file cannot be made, read or truncated, or a newer kantd wrote it.
     pub fn open(path: &Path) -> io::Result<(Self, Vec<Event>)> {
         let (events, end) = parse(&read_if_there(path)?)?;
-        let file = dir::private_file().create(true).truncate(false).open(path)?;
+        let file = dir::private_file_options().create(true).truncate(false).open(path)?;
         file.set_len(end)?;
         Ok((Self { file, path: path.to_owned(), end, named: false }, events))
     }

@@ -40,7 +40,7 @@ pub fn join_for(spec: &StepSpec) -> nix::Result<()> {
 }
 
 /// Whether the error means that the kernel has no keyrings, or refuses them.
-pub const fn are_refused(error: Errno) -> bool {
+pub const fn is_keyring_refusal(error: Errno) -> bool {
     matches!(error, Errno::ENOSYS | Errno::EPERM | Errno::EACCES)
 }
 

@@ -103,7 +103,7 @@ impl StepLedger {
     }
 
     /// `None` while the step is open, else how it ended; a sentence if there is no such step.
-    pub fn ending(&self, number: u32, now: Time) -> Result<Option<Option<ExitStatus>>, String> {
+    pub fn step_end(&self, number: u32, now: Time) -> Result<Option<Option<ExitStatus>>, String> {
         let found = self.steps.iter().find(|entry| entry.view.number == number);
         let entry = found.ok_or_else(|| format!("the job has no step {number}"))?;
         Ok((!entry.is_open(now)).then_some(entry.view.exit))
@@ -111,7 +111,7 @@ impl StepLedger {
 
     /// Whether the step has ended, its lease has expired, or it does not exist.
     pub fn has_ended(&self, number: u32, now: Time) -> bool {
-        !matches!(self.ending(number, now), Ok(None))
+        !matches!(self.step_end(number, now), Ok(None))
     }
 
     /// Restarts the lease of every step that has not ended, after a time without kantd in which no
@@ -128,7 +128,7 @@ impl StepLedger {
     }
 
     /// Ends all open steps, because the job has ended.
-    pub fn end(&mut self, now: Time) {
+    pub fn end_all(&mut self, now: Time) {
         for entry in &mut self.steps {
             let killed = ExitStatus { code: 0, signal: Some(9) };
             if entry.view.ended_at.is_none() {
@@ -148,7 +148,7 @@ impl StepLedger {
         if self.steps.iter().filter(|entry| entry.view.ended_at.is_none()).count() >= OPEN_MAX {
             return (StepAnswer::Busy(format!("{OPEN_MAX} steps run in the job")), false);
         }
-        let shares = match self.shares(&ask, job, now) {
+        let shares = match self.assign_shares(&ask, job, now) {
             Ok(shares) => shares,
             Err(no) => return (no, false),
         };
@@ -166,7 +166,7 @@ impl StepLedger {
         (StepAnswer::Opened(view), true)
     }
 
-    fn shares(
+    fn assign_shares(
         &self,
         ask: &StepAsk,
         job: &Allocation,
@@ -182,7 +182,7 @@ impl StepLedger {
         for ((node, tasks), gpus) in ask.tasks.iter().zip(gpus) {
             let first = if ask.others.is_empty() { Some(node) } else { None };
             let wanted = WantedShare { node: first, tasks: *tasks, gpus };
-            let share = self.share(ask, &wanted, &pool, job, now)?;
+            let share = self.assign_share(ask, &wanted, &pool, job, now)?;
             pool.retain(|node| **node != share.node);
             shares.push(share);
         }
@@ -192,7 +192,7 @@ impl StepLedger {
     }
 
     /// A share of the wanted node, or of the first node in `pool` that can give one.
-    fn share(
+    fn assign_share(
         &self,
         ask: &StepAsk,
         wanted: &WantedShare<'_>,
@@ -206,8 +206,8 @@ impl StepLedger {
             let has = has.ok_or_else(|| {
                 StepAnswer::Refused(format!("the job does not run on node {node}"))
             })?;
-            let cpus = self.cpus(ask, tasks, has, now)?;
-            let gpus = gpus.map(|count| self.gpus(ask, count, has, now)).transpose()?;
+            let cpus = self.choose_cpus(ask, tasks, has, now)?;
+            let gpus = gpus.map(|count| self.choose_gpus(ask, count, has, now)).transpose()?;
             Ok(StepShare { node: node.clone(), tasks, cpus, gpus })
         };
         let one = node.as_slice();

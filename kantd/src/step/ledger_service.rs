@@ -153,7 +153,7 @@ impl LedgerService {
         }
         let mut changed = known.ledger.clone();
         if is_over {
-            changed.end(now);
+            changed.end_all(now);
         }
         let (is_signal, is_end) =
             (matches!(request, StepWish::Signal { .. }), matches!(request, StepWish::Close { .. }));
@@ -197,7 +197,7 @@ impl LedgerService {
         else {
             return None;
         };
-        let ended = match ledger.ending(*number, now) {
+        let ended = match ledger.step_end(*number, now) {
             Ok(ended) => ended,
             Err(why) => return Some(Err(why)),
         };
@@ -268,7 +268,7 @@ fn open_ledger(dir: &StepDir) -> io::Result<OpenLedger> {
 }
 
 fn read_ledger(dir: &StepDir) -> io::Result<StepLedger> {
-    match fs::read(dir.ledger()) {
+    match fs::read(dir.ledger_path()) {
         Ok(text) => Ok(serde_json::from_slice(&text)?),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(StepLedger::default()),
         Err(error) => Err(error),
@@ -278,10 +278,10 @@ fn read_ledger(dir: &StepDir) -> io::Result<StepLedger> {
 /// Writes the ledger atomically. Not synced: the job does not survive a power failure either.
 fn write_ledger(dir: &StepDir, ledger: &StepLedger) -> io::Result<()> {
     let text = serde_json::to_vec(ledger)?;
-    let draft = dir.ledger().with_extension("new");
-    let mut file = dir::private_file().create(true).truncate(true).open(&draft)?;
+    let draft = dir.ledger_path().with_extension("new");
+    let mut file = dir::private_file_options().create(true).truncate(true).open(&draft)?;
     file.write_all(&text)?;
-    fs::rename(&draft, dir.ledger())
+    fs::rename(&draft, dir.ledger_path())
 }
 
 #[cfg(test)]

@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Liveness {
+pub enum LivenessFailure {
     /// Its liveness probe failed this number of times in a row.
     Failed { in_a_row: u32 },
     /// Its startup probe did not succeed within this time.
     NotStarted { within: Span },
 }
 
-impl Liveness {
+impl LivenessFailure {
     /// The message for the job's user.
     #[must_use]
     pub fn sentence(&self, replica: Option<&Replica>) -> String {

@@ -19,7 +19,7 @@ impl GpuOveruse {
     /// The overuse, if `used` exceeds this share of a GPU with this memory; none if the memory is
     /// unknown.
     #[must_use]
-    pub fn of(gpu: GpuIndex, memory: Bytes, share: GpuMilli, used: Bytes) -> Option<Self> {
+    pub fn from_usage(gpu: GpuIndex, memory: Bytes, share: GpuMilli, used: Bytes) -> Option<Self> {
         let whole = u128::from(GpuMilli::WHOLE.0);
         let share = u128::from(memory.0) * u128::from(share.0) / whole;
         let share = Bytes(u64::try_from(share).unwrap_or(u64::MAX));
@@ -43,13 +43,16 @@ mod tests {
     #[test]
     fn a_share_of_a_gpu_is_that_share_of_its_memory_to_the_byte() {
         let (gpu, memory) = (GpuIndex(3), Bytes::from_mib(81_920));
-        let over = |used| GpuOveruse::of(gpu, memory, GpuMilli(250), used);
+        let over = |used| GpuOveruse::from_usage(gpu, memory, GpuMilli(250), used);
         let share = Bytes::from_mib(20_480);
         assert_eq!(over(share), None);
         let used = Bytes(share.0 + 1);
         assert_eq!(over(used), Some(GpuOveruse { gpu, used, share }));
-        assert_eq!(GpuOveruse::of(gpu, Bytes::ZERO, GpuMilli(250), used), None);
+        assert_eq!(GpuOveruse::from_usage(gpu, Bytes::ZERO, GpuMilli(250), used), None);
         let most = Bytes(u64::MAX);
-        assert_eq!(GpuOveruse::of(gpu, most, GpuMilli(999), most).unwrap().share.0 >> 54, 1022);
+        assert_eq!(
+            GpuOveruse::from_usage(gpu, most, GpuMilli(999), most).unwrap().share.0 >> 54,
+            1022
+        );
     }
 }

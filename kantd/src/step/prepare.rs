@@ -122,18 +122,20 @@ impl Preparation {
                 Ok(Report::Done) => {
                     let (files, work_dir) = (std::mem::take(&mut self.files), self.work_dir.take());
                     let image = self.image.take();
-                    let Some(account) = self.account.take() else { return Some(Err(self.gone())) };
+                    let Some(account) = self.account.take() else {
+                        return Some(Err(self.killed_child_fault()));
+                    };
                     return Some(Ok(Prepared { account, files, image, work_dir }));
                 }
                 Ok(Report::Failed(fault)) => return Some(Err(fault)),
-                Err(_) => return Some(Err(self.gone())),
+                Err(_) => return Some(Err(self.killed_child_fault())),
             }
         }
     }
 
     /// The fault if the child was killed: while it looked the user up, in the node's libraries, the
     /// node's; later, on the job's own files, the job's.
-    fn gone(&self) -> LaunchFault {
+    fn killed_child_fault(&self) -> LaunchFault {
         match self.account {
             None => LaunchFault::of_node(GONE),
             Some(_) => LaunchFault::of_job(GONE),
@@ -193,7 +195,7 @@ fn prepare(
         LaunchFault::of_job(format!(
             "failed to enter working directory {work_dir} as user {} on node {}: {error}; create \
              it there, or submit with another --chdir",
-            spec.user(),
+            spec.user_text(),
             spec.node
         ))
     })?;
@@ -213,7 +215,7 @@ fn prepare(
 fn check_script(spec: &StepSpec, script: &Path) -> Result<(), LaunchFault> {
     let may_run = |path| faccessat(AT_FDCWD, path, AccessFlags::X_OK, AtFlags::AT_EACCESS);
     let Err(error) = may_run(script) else { return Ok(()) };
-    let (shown, user, node) = (script.display(), spec.user(), &spec.node);
+    let (shown, user, node) = (script.display(), spec.user_text(), &spec.node);
     let failed = format!("failed to reach the script {shown} as user {user} on node {node}");
     let dir = script.parent().unwrap_or(script);
     let is_noexec = statvfs(dir).is_ok_and(|found| found.flags().contains(FsFlags::ST_NOEXEC));
@@ -234,7 +236,7 @@ fn check_script(spec: &StepSpec, script: &Path) -> Result<(), LaunchFault> {
 
 /// Looks the user up, reports the account to the supervisor, and acts as the user from then on.
 fn act_as_user(spec: &StepSpec, end: BorrowedFd<'_>) -> Result<(), LaunchFault> {
-    let (user, node) = (spec.user(), &spec.node);
+    let (user, node) = (spec.user_text(), &spec.node);
     let refused = |why| {
         let message = format!("failed to run as user {user} on node {node}: {why}");
         match why {
@@ -264,7 +266,7 @@ fn open_container(spec: &StepSpec, end: BorrowedFd<'_>) -> Result<(), LaunchFaul
         LaunchFault::of_job(format!(
             "failed to open container {dir} as user {} on node {}: {why}; --container must name an \
              OCI bundle or a root file system that exists on every node of the job",
-            spec.user(),
+            spec.user_text(),
             spec.node
         ))
     })?;

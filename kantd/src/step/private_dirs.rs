@@ -99,7 +99,7 @@ impl KeptMount {
     ///
     /// # Errors
     /// When the kernel refuses.
-    pub fn place(&self, above: &Path) -> io::Result<()> {
+    pub fn mount_below(&self, above: &Path) -> io::Result<()> {
         let mut way = above.to_owned();
         for part in self.path.strip_prefix(above).map_err(io::Error::other)? {
             way.push(part);
@@ -160,14 +160,14 @@ fn enter_dirs(
     }
     // Parents before what lies below them.
     kept.sort_by_key(|kept| kept.path.components().count());
-    DirBuilder::new().mode(0o700).create(step.private())?;
+    DirBuilder::new().mode(0o700).create(step.private_dir())?;
     let replacements: Vec<Replacement> =
         dirs.iter().map(|dir| Replacement::build(dir, step)).collect::<Result<_, _>>()?;
     unshare_mounts()?;
-    replacements.iter().try_for_each(|replacement| replacement.open(memory))?;
+    replacements.iter().try_for_each(|replacement| replacement.mount(memory))?;
     for kept in kept {
         if let Some(above) = dirs.iter().find(|dir| kept.path.starts_with(dir)) {
-            kept.place(above)?;
+            kept.mount_below(above)?;
         }
     }
     Ok(())
@@ -211,13 +211,13 @@ impl<'a> Replacement<'a> {
             return Ok(Self::Memory(dir));
         }
         let name = dir.to_string_lossy().replace('/', "%");
-        let replacement = step.private().join(name);
+        let replacement = step.private_dir().join(name);
         make_dir(&replacement, MODE)?;
         let kept = KeptMount::open(dir.to_owned(), File::open(&replacement)?.as_fd())?;
         Ok(Self::Disk(dir, kept.mount))
     }
 
-    fn open(&self, memory: Option<Bytes>) -> io::Result<()> {
+    fn mount(&self, memory: Option<Bytes>) -> io::Result<()> {
         let none = None::<&str>;
         let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
         match self {
@@ -228,7 +228,7 @@ impl<'a> Replacement<'a> {
             }
             Self::Disk(dir, replacement) => {
                 let moved = KeptMount { path: (*dir).to_owned(), mount: replacement.try_clone()? };
-                moved.place(dir)?;
+                moved.mount_below(dir)?;
                 // A bind mount of the spool: mounts below it must not propagate there.
                 set_propagation(dir, MsFlags::MS_PRIVATE)?;
                 mount(none, *dir, none, flags | MsFlags::MS_REMOUNT | MsFlags::MS_BIND, none)?;
@@ -252,5 +252,5 @@ fn make_dir(dir: &Path, mode: u32) -> io::Result<()> {
 /// # Errors
 /// When something cannot be removed.
 pub fn remove(step: &StepDir) -> io::Result<()> {
-    [step.private(), step.container()].iter().try_for_each(|dir| removal::remove(dir))
+    [step.private_dir(), step.container_dir()].iter().try_for_each(|dir| removal::remove(dir))
 }

@@ -42,7 +42,7 @@ impl Pause {
     const LONG: Self = Self { next: SLOW_POLL, longest: SLOW_POLL };
 
     /// Waits for the interval, or until the program differs from `known`.
-    async fn or_change(
+    async fn wait_or_change(
         &mut self,
         registry: &StepRegistry,
         id: AttemptId,
@@ -87,7 +87,7 @@ impl Steps {
             }
             _ => self.launch_program(id, task, spec).await,
         };
-        TaskNews::of(question, begun.unwrap_or_else(TaskState::Failed))
+        TaskNews::from_state(question, begun.unwrap_or_else(TaskState::Failed))
     }
 
     /// Submits the program as soon as its step accepts it, and waits for its state.
@@ -118,7 +118,9 @@ impl Steps {
                          started in {id} there all that time"
                     ));
                 }
-                Some(_) if Instant::now() >= deadline => return Err(self.too_late(id, task)),
+                Some(_) if Instant::now() >= deadline => {
+                    return Err(self.withdraw_program(id, task));
+                }
                 Some((StepPhase::Ready | StepPhase::Running { .. }, None)) if room.is_some() => {
                     if let Some(spec) = spec.take() {
                         self.submit(id, task, spec).await?;
@@ -126,7 +128,7 @@ impl Steps {
                 }
                 Some(_) => {}
             }
-            pause.or_change(self.registry(), id, task, &known).await;
+            pause.wait_or_change(self.registry(), id, task, &known).await;
         }
     }
 
@@ -148,9 +150,9 @@ impl Steps {
     }
 
     /// Removes the spec, so that a program reported as not started does not start later.
-    fn too_late(&self, id: AttemptId, task: TaskNumber) -> String {
+    fn withdraw_program(&self, id: AttemptId, task: TaskNumber) -> String {
         let taken_back =
-            std::fs::remove_file(StepDir::for_attempt(self.dir(), id).task(task)).is_ok();
+            std::fs::remove_file(StepDir::for_attempt(self.dir(), id).task_spec_path(task)).is_ok();
         let why = match taken_back {
             true => "the job has not started there",
             false => "the program hangs and may still start",
@@ -166,7 +168,7 @@ impl Steps {
             _ => TaskState::Failed("the node does not know the program".to_owned()),
         };
         self.registry().send(id, StepRequest::Signal(task, signal));
-        TaskNews::of(question, state)
+        TaskNews::from_state(question, state)
     }
 
     /// Appends to a program's input file, which exists once the program runs.
@@ -174,19 +176,19 @@ impl Steps {
         let FeedTask { question, id, task, from, bytes } = asked;
         let state = self.known_state(id, task).await;
         if state != TaskState::Running {
-            return TaskNews::of(question, state);
+            return TaskNews::from_state(question, state);
         }
-        let path = StepDir::for_attempt(self.dir(), id).task_input(task);
+        let path = StepDir::for_attempt(self.dir(), id).task_input_path(task);
         let write = move || open(File::options().write(true), &path)?.write_all_at(&bytes, from);
         let written = spawn_blocking(write).await.map_err(io::Error::other);
         match written.and_then(|written| written) {
             Ok(()) => {
-                self.input_written().notify_waiters();
-                TaskNews::of(question, state)
+                self.input_notify().notify_waiters();
+                TaskNews::from_state(question, state)
             }
             Err(error) => {
                 let why = format!("failed to write its input to the spool: {error}");
-                TaskNews::of(question, TaskState::Failed(why))
+                TaskNews::from_state(question, TaskState::Failed(why))
             }
         }
     }
@@ -202,7 +204,7 @@ impl Steps {
                 Some((phase, None))
                     if !matches!(phase, StepPhase::Ended(_)) && begun.elapsed() < KNOWN_LIMIT =>
                 {
-                    pause.or_change(self.registry(), id, task, &known).await;
+                    pause.wait_or_change(self.registry(), id, task, &known).await;
                 }
                 _ => return TaskState::Failed("the node does not know the program".to_owned()),
             }
@@ -215,7 +217,7 @@ impl Steps {
         self.leases().renew((id, task), lease);
         let wait = Duration::from_millis(wait.0).min(WAIT_MAX);
         let begun = Instant::now();
-        let watches = self.watches();
+        let watches = self.watch_semaphore();
         let watch = watches.try_acquire().ok();
         let mut pause = if watch.is_some() { Pause::SHORT } else { Pause::LONG };
         loop {
@@ -229,7 +231,7 @@ impl Steps {
                 Some((phase, None))
                     if !matches!(phase, StepPhase::Ended(_)) && begun.elapsed() < KNOWN_LIMIT =>
                 {
-                    pause.or_change(self.registry(), id, task, &known).await;
+                    pause.wait_or_change(self.registry(), id, task, &known).await;
                     continue;
                 }
                 _ => TaskState::Failed(format!(
@@ -238,7 +240,7 @@ impl Steps {
             };
             let dir = StepDir::for_attempt(self.dir(), id);
             let read = spawn_blocking(move || {
-                let [stdout, stderr] = dir.task_output(task);
+                let [stdout, stderr] = dir.task_output_paths(task);
                 [read_at(&stdout, stdout_from), read_at(&stderr, stderr_from)]
             });
             let [stdout, stderr] = read.await.unwrap_or_default();
@@ -247,9 +249,9 @@ impl Steps {
                 return TaskNews { question, state, stdout, stderr };
             }
             tokio::select! {
-                () = pause.or_change(self.registry(), id, task, &known) => {}
+                () = pause.wait_or_change(self.registry(), id, task, &known) => {}
                 // An interactive user waits for the echo.
-                () = self.input_written().notified(), if watch.is_some() => pause = Pause::SHORT,
+                () = self.input_notify().notified(), if watch.is_some() => pause = Pause::SHORT,
             }
         }
     }

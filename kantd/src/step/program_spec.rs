@@ -26,17 +26,18 @@ impl ProgramSpec {
     /// Writes the spec for the supervisor; false if it is there already.
     pub fn write(&self, dir: &StepDir, task: TaskNumber) -> io::Result<bool> {
         let text = serde_json::to_vec(self)?;
-        let mut file = match dir::private_file().create_new(true).open(dir.task(task)) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
-            file => file?,
-        };
+        let mut file =
+            match dir::private_file_options().create_new(true).open(dir.task_spec_path(task)) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+                file => file?,
+            };
         file.write_all(&text)?;
         Ok(true)
     }
 
     /// Reads and removes the spec, so that the program is started once.
     pub fn take(dir: &StepDir, task: TaskNumber) -> io::Result<Self> {
-        let path = dir.task(task);
+        let path = dir.task_spec_path(task);
         let text = fs::read(&path)?;
         fs::remove_file(&path)?;
         Ok(serde_json::from_slice(&text)?)

@@ -41,11 +41,11 @@ pub enum RecoveryError {
 /// Whether the directory is incomplete: it has no whole spec and no supervisor took it over,
 /// because kantd died while it made the directory, or the power failed before a sync.
 pub fn is_incomplete(dir: &StepDir) -> bool {
-    let is_torn = match std::fs::read(dir.spec()) {
+    let is_torn = match std::fs::read(dir.spec_path()) {
         Ok(text) => serde_json::from_slice::<serde::de::IgnoredAny>(&text).is_err(),
         Err(error) => error.kind() == io::ErrorKind::NotFound,
     };
-    is_torn && journal::read(&dir.journal()).is_ok_and(|events| events.is_empty())
+    is_torn && journal::read(&dir.journal_path()).is_ok_and(|events| events.is_empty())
 }
 
 /// Finds out the state of a step; ends a lost one. `place` is the parent of its cgroup if its spec
@@ -61,14 +61,14 @@ pub fn recover(
     let io = |source| RecoveryError::Io { id, source };
     // Held to the end of this function, so that no supervisor starts meanwhile.
     let Some(_lock) = dir.try_lock().map_err(io)? else { return Ok(StepState::Alive) };
-    let events = journal::read(&dir.journal()).map_err(io)?;
+    let events = journal::read(&dir.journal_path()).map_err(io)?;
     let spec = dir.read_spec();
     let end = match (events.last(), spec) {
         (Some(Event::Ended(end)), _) => return Ok(StepState::Ended(end.clone())),
         (None, Ok(_)) => return Ok(StepState::Unlaunched),
         (None, Err(e)) if e.kind() == io::ErrorKind::NotFound => return Ok(StepState::Nothing),
         (None, Err(e)) => {
-            failed_launch(LaunchFault::of_node(format!("failed to read the spec of {id}: {e}")))
+            failed_launch_end(LaunchFault::of_node(format!("failed to read the spec of {id}: {e}")))
         }
         (Some(_), spec) => {
             clean_up(id, spec.ok().as_ref(), parent)?;
@@ -76,7 +76,7 @@ pub fn recover(
             lost_end(&events).map_err(io)?
         }
     };
-    let (mut journal, _) = Journal::open(&dir.journal()).map_err(io)?;
+    let (mut journal, _) = Journal::open(&dir.journal_path()).map_err(io)?;
     journal.append(&Event::Ended(Box::new(end.clone()))).map_err(io)?;
     Ok(StepState::Ended(Box::new(end)))
 }
@@ -92,21 +92,21 @@ pub fn record_failed_launch(
 ) -> Result<(), RecoveryError> {
     let io = |source| RecoveryError::Io { id, source };
     let Some(_lock) = dir.try_lock().map_err(io)? else { return Ok(()) };
-    let (mut journal, events) = Journal::open(&dir.journal()).map_err(io)?;
+    let (mut journal, events) = Journal::open(&dir.journal_path()).map_err(io)?;
     if events.is_empty() {
-        let end = failed_launch(LaunchFault::of_node(why));
+        let end = failed_launch_end(LaunchFault::of_node(why));
         journal.append(&Event::Ended(Box::new(end))).map_err(io)?;
     }
     Ok(())
 }
 
 /// The end of a step that could not be launched.
-pub fn failed_launch(fault: LaunchFault) -> StepEnd {
-    never_ran(fault.cause, Some(fault.message))
+pub fn failed_launch_end(fault: LaunchFault) -> StepEnd {
+    never_ran_end(fault.cause, Some(fault.message))
 }
 
 /// The end of a step that never ran.
-pub fn never_ran(cause: EndCause, message: Option<String>) -> StepEnd {
+pub fn never_ran_end(cause: EndCause, message: Option<String>) -> StepEnd {
     StepEnd {
         cause,
         exit: ExitStatus::default(),
@@ -135,7 +135,7 @@ fn lost_end(events: &[Event]) -> io::Result<StepEnd> {
         Event::Running { since } => Some(*since),
         _ => None,
     });
-    Ok(StepEnd { started_at, ..never_ran(EndCause::Lost, Some(message.to_owned())) })
+    Ok(StepEnd { started_at, ..never_ran_end(EndCause::Lost, Some(message.to_owned())) })
 }
 
 fn clean_up(
@@ -148,9 +148,9 @@ fn clean_up(
     // Without an owner, no process is found by its user.
     let owner = spec.map_or(Uid(u32::MAX), |spec| spec.launch.owner.uid);
     let step = id.to_string();
-    let hooks = HookKind::ALL.map(|kind| kind.group(&step));
-    for group in std::iter::once(step).chain(hooks) {
-        let group = cgroup::open(parent, &group, owner, None).map_err(failed)?;
+    let hooks = HookKind::ALL.map(|kind| kind.cgroup_name(&step));
+    for cgroup_name in std::iter::once(step).chain(hooks) {
+        let group = cgroup::open(parent, &cgroup_name, owner, None).map_err(failed)?;
         cgroup::kill_all(group.as_ref(), TRY).map_err(failed)?;
         cgroup::remove(group.as_ref(), TRY).map_err(failed)?;
     }

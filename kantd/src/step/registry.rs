@@ -1,6 +1,6 @@
 //! The registry of this node's steps: the phase of each, and a channel of phase changes.
 
-use super::liveness::Liveness;
+use super::liveness::LivenessFailure;
 use super::overuse::GpuOveruse;
 use common::id::{AttemptId, TaskNumber};
 use common::job::SignalNumber;
@@ -33,7 +33,7 @@ pub enum StepRequest {
     /// End the step because it uses more of a GPU's memory than its share.
     Overuse(GpuOveruse),
     /// End a replica of a service, which is not live.
-    NotLive(Liveness),
+    NotLive(LivenessFailure),
 }
 
 #[derive(Debug)]
@@ -80,12 +80,12 @@ impl StepRegistry {
     }
 
     /// Notified when a prolog or an epilog fails.
-    pub fn hook_failed(&self) -> Arc<Notify> {
+    pub fn hook_failure_notify(&self) -> Arc<Notify> {
         Arc::clone(&self.hook_failed)
     }
 
     /// Notified when a phase or a program's state changes.
-    pub fn changed(&self) -> Arc<Notify> {
+    pub fn change_notify(&self) -> Arc<Notify> {
         Arc::clone(&self.changed)
     }
 

@@ -48,7 +48,7 @@ fn remove_once(path: &Path) -> io::Result<()> {
         Err(Errno::ENOENT) => return Ok(()),
         dir => {
             let dir = dir?;
-            Tree { top: dir.as_fd(), moved: 0 }.empty(dir.as_fd(), 0)?;
+            Tree { top: dir.as_fd(), moved: 0 }.empty_directory(dir.as_fd(), 0)?;
         }
     }
     Ok(unlinkat(&above, name, UnlinkatFlags::RemoveDir)?)
@@ -66,16 +66,16 @@ struct Tree<'a> {
 
 impl Tree<'_> {
     /// Empties a directory at this depth below the top.
-    fn empty(&mut self, dir: BorrowedFd<'_>, depth: usize) -> io::Result<()> {
+    fn empty_directory(&mut self, dir: BorrowedFd<'_>, depth: usize) -> io::Result<()> {
         loop {
-            let names = directories_left(dir)?;
+            let names = remove_all_but_directories(dir)?;
             if names.is_empty() {
                 return Ok(());
             }
             for name in &names {
                 let inner = open_subdirectory(dir, name.as_ref())?;
                 match depth < DEPTH_MAX {
-                    true => self.empty(inner.as_fd(), depth + 1)?,
+                    true => self.empty_directory(inner.as_fd(), depth + 1)?,
                     false => self.move_all_to_top(inner.as_fd())?,
                 }
                 match unlinkat(dir, name.as_os_str(), UnlinkatFlags::RemoveDir) {
@@ -89,7 +89,7 @@ impl Tree<'_> {
 
     /// Moves the subdirectories of a directory to the top.
     fn move_all_to_top(&mut self, from: BorrowedFd<'_>) -> io::Result<()> {
-        for name in directories_left(from)? {
+        for name in remove_all_but_directories(from)? {
             self.move_to_top(from, name.as_ref())?;
         }
         Ok(())
@@ -111,9 +111,9 @@ impl Tree<'_> {
 }
 
 /// Removes everything but subdirectories, and returns those.
-fn directories_left(dir: BorrowedFd<'_>) -> io::Result<Vec<OsString>> {
+fn remove_all_but_directories(dir: BorrowedFd<'_>) -> io::Result<Vec<OsString>> {
     let mut left = Vec::new();
-    for entry in fs::read_dir(own_path(dir))? {
+    for entry in fs::read_dir(descriptor_path(dir))? {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
             left.push(entry.file_name());
@@ -165,11 +165,11 @@ fn open_unmounted(above: BorrowedFd<'_>, name: &Path) -> nix::Result<OwnedFd> {
 
 /// Detaches a mount in this mount namespace: its content must stay.
 fn detach_mount(above: BorrowedFd<'_>, name: &Path) -> nix::Result<()> {
-    let place = own_path(above).join(name);
+    let place = descriptor_path(above).join(name);
     umount2(&place, MntFlags::MNT_DETACH | MntFlags::UMOUNT_NOFOLLOW)
 }
 
-fn own_path(dir: BorrowedFd<'_>) -> PathBuf {
+fn descriptor_path(dir: BorrowedFd<'_>) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", dir.as_raw_fd()))
 }
 

@@ -47,7 +47,7 @@ impl Replicas {
     ///
     /// # Errors
     /// [`PortsError`] if none is left.
-    pub fn add(
+    pub fn add_with_ports(
         &self,
         spec: &StepSpec,
         is_known: impl Fn(AttemptId) -> bool,

@@ -133,7 +133,7 @@ impl StepSpec {
             share,
             gpus: grants,
             gpu_minors: gpus.iter().map(|gpu| gpu.minor).collect(),
-            mig_devices: capabilities(gpus.iter().map(|gpu| &gpu.mig)),
+            mig_devices: mig_device_numbers(gpus.iter().map(|gpu| &gpu.mig)),
             cgroup,
             allow_root,
             rules: StepRules::default(),
@@ -179,20 +179,20 @@ impl StepSpec {
             pids: pids_max,
             gpu_minors: self.gpus.iter().map(|gpu| gpu.minor).collect(),
             known_gpu_minors: self.gpu_minors.clone(),
-            mig_devices: capabilities(self.gpus.iter().map(|gpu| &gpu.mig)),
+            mig_devices: mig_device_numbers(self.gpus.iter().map(|gpu| &gpu.mig)),
             known_mig_devices: self.mig_devices.clone(),
         }
     }
 
     /// The user in messages: `ada (uid 1000)`.
     #[must_use]
-    pub fn user(&self) -> String {
+    pub fn user_text(&self) -> String {
         format!("{} (uid {})", self.launch.owner.name, self.launch.owner.uid)
     }
 }
 
 /// The device numbers by which the MIG devices among these GPUs are opened.
-fn capabilities<'gpu>(
+fn mig_device_numbers<'gpu>(
     gpus: impl Iterator<Item = &'gpu Option<MigDevice>>,
 ) -> BTreeSet<DeviceNumber> {
     gpus.flatten().flat_map(|mig| mig.capabilities).collect()

@@ -25,7 +25,7 @@ use super::dir::StepDir;
 use super::files::FilePlan;
 use super::hook::Hook;
 use super::journal::{Event, Journal};
-use super::liveness::Liveness;
+use super::liveness::LivenessFailure;
 use super::overuse::GpuOveruse;
 use super::private_dirs::Entered;
 use super::spec::{StepSpec, TaskPlace};
@@ -97,7 +97,7 @@ struct Supervisor {
     stop: bool,
     overuse: Option<GpuOveruse>,
     /// Why a replica of a service is ended.
-    not_live: Option<Liveness>,
+    not_live: Option<LivenessFailure>,
     fence: Fence,
     /// The machine shuts down, and systemd has sent all processes SIGTERM.
     shutting_down: bool,
@@ -153,8 +153,9 @@ impl Supervisor {
     /// Carries out commands from kantd.
     fn handle_commands(&mut self) {
         let (phase, programs) = (&self.phase, &self.programs);
-        let current_state =
-            || std::iter::once(Update::Phase(phase.clone())).chain(programs.lines()).collect();
+        let current_state = || {
+            std::iter::once(Update::Phase(phase.clone())).chain(programs.state_updates()).collect()
+        };
         for command in self.control.receive(current_state) {
             match command {
                 Command::Go => self.go = true,
@@ -162,7 +163,7 @@ impl Supervisor {
                 Command::Suspend | Command::Resume => {
                     self.freezer.is_wanted = command == Command::Suspend;
                 }
-                Command::Limit(limit) => self.limit(limit),
+                Command::Limit(limit) => self.set_time_limit(limit),
                 Command::Resize(number) => self.resize(number),
                 Command::Status => {}
                 Command::Task(task) => self.request_program(task),
@@ -179,14 +180,14 @@ impl Supervisor {
         loop {
             let before = std::mem::discriminant(&stage);
             stage = match stage {
-                Stage::Prolog => self.prolog(),
-                Stage::Preparing(preparation) => self.preparing(preparation),
-                Stage::Ready(prepared) => self.ready(prepared),
-                Stage::Starting => self.starting(),
-                Stage::Running => self.running(),
-                Stage::Draining { end, until } => self.draining(end, until),
-                Stage::Ending { end, kill_at } => self.ending(end, kill_at),
-                Stage::Cleaning(cleanup) => self.cleaning(cleanup),
+                Stage::Prolog => self.advance_prolog(),
+                Stage::Preparing(preparation) => self.advance_preparing(preparation),
+                Stage::Ready(prepared) => self.advance_ready(prepared),
+                Stage::Starting => self.advance_starting(),
+                Stage::Running => self.advance_running(),
+                Stage::Draining { end, until } => self.advance_draining(end, until),
+                Stage::Ending { end, kill_at } => self.advance_ending(end, kill_at),
+                Stage::Cleaning(cleanup) => self.advance_cleaning(cleanup),
                 Stage::Done => Stage::Done,
             };
             if std::mem::discriminant(&stage) == before {
@@ -206,12 +207,12 @@ impl Supervisor {
             Stage::Ending { kill_at, .. } => Some((*kill_at).min(Instant::now() + END_CHECK_PAUSE)),
             Stage::Cleaning(cleanup) => Some(cleanup.retry_at()),
         };
-        let fence = self.fence_due_at().filter(|_| !stage.is_last());
+        let fence = self.fence_due_at().filter(|_| !stage.is_ending_or_over());
         let until = until.into_iter().chain(self.container_processes.next_check());
         let until = until.chain(fence).min();
         let mut watched = vec![self.signals.as_fd()];
-        watched.extend(self.container_processes.ends());
-        watched.extend(self.programs.reports());
+        watched.extend(self.container_processes.end_descriptors());
+        watched.extend(self.programs.report_descriptors());
         match stage {
             Stage::Preparing(preparation) => watched.push(preparation.socket()),
             Stage::Starting => {
@@ -234,7 +235,7 @@ impl Supervisor {
     fn reap(&mut self) {
         while let Ok(Some(signal)) = self.signals.read_signal() {
             let is_end = signal.ssi_signo == Signal::SIGTERM as u32;
-            self.shutting_down |= is_end && signal.ssi_pid == 1 && boot::is_over();
+            self.shutting_down |= is_end && signal.ssi_pid == 1 && boot::is_shutting_down();
         }
         loop {
             match waitpid(Pid::from_raw(-1), Some(WaitPidFlag::WNOHANG)) {

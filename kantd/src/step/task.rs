@@ -138,10 +138,10 @@ impl TaskStart {
             CString::new(text).map_err(|source| TaskStartError::Nul { what, source })
         };
         let dir = StepDir::at(facts.script.parent().unwrap_or(facts.script));
-        for (name, value) in environment::mpi_variables(spec, &dir.hosts()) {
+        for (name, value) in environment::mpi_variables(spec, &dir.host_file_paths()) {
             variables.insert(name.to_owned(), value);
         }
-        let size = dir.environment().display().to_string();
+        let size = dir.environment_path().display().to_string();
         variables.insert(environment::SIZE_FILE.to_owned(), size);
         let soft_limits = rlimit::soft_limits(&spec.launch.rlimits, facts.open_files);
         let wrapped;
@@ -152,7 +152,7 @@ impl TaskStart {
                 variables: &variables,
                 submitted: &spec.launch.environment,
                 work_dir: &spec.launch.work_dir,
-                open_files: rlimit::open_files(&soft_limits),
+                open_files: rlimit::open_file_limit(&soft_limits),
             };
             let Wrapped { program, environment } =
                 container.wrap(name, process).map_err(TaskStartError::Container)?;
@@ -174,7 +174,7 @@ impl TaskStart {
             elsewhere: None,
             streams: [-1; 3],
             entry_files: Vec::new(),
-            account: account.is_other().then(|| account.clone()),
+            account: account.needs_user_change().then(|| account.clone()),
             login: account.uid.to_string().into_bytes(),
             groups: account.groups.iter().map(|gid| gid.0).collect(),
             umask: spec.launch.umask & 0o777,

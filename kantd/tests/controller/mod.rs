@@ -233,7 +233,7 @@ impl Executor for FakeSteps {
         self.note("launch", order.id);
         self.set(order.id, StepPhase::Ready);
     }
-    fn go(&self, id: AttemptId) {
+    fn start_ready_step(&self, id: AttemptId) {
         self.note("go", id);
         self.set(id, running());
     }

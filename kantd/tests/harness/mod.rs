@@ -178,7 +178,7 @@ impl StepHarness {
     pub fn launch(&self, order: LaunchOrder) -> AttemptId {
         let id = order.id;
         self.steps().launch(order, &self.gpus);
-        self.steps().go(id);
+        self.steps().start_ready_step(id);
         id
     }
 

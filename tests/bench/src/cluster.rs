@@ -126,7 +126,7 @@ impl Cluster {
             requeue: true,
             ..Ask::default()
         };
-        let number = self.state.last_job().0 + 1;
+        let number = self.state.last_job_id().0 + 1;
         self.apply(Command::SubmitJob {
             request_key: RequestKey(format!("job-{number}")),
             owner: Owner { uid: Uid(1000 + user), gid: Gid(100), name: format!("u{user}") },

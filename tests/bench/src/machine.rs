@@ -50,7 +50,7 @@ pub fn inventory() -> Inventory {
     Inventory {
         sockets: 2,
         threads_per_core: 1,
-        cpus: CpuSet::first(CPUS),
+        cpus: CpuSet::first_n(CPUS),
         cores: (0..CPUS).map(|cpu| CpuSet::from_iter([cpu])).collect(),
         numa: vec![numa(0), numa(1)],
         memory: Bytes(1 << 40),

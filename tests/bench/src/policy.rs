@@ -76,7 +76,7 @@ impl Rules {
 }
 
 fn flat_queues() -> Vec<Queue> {
-    let queue = |number| Queue { default: number == 0, ..Queue::plain(queue_name(number)) };
+    let queue = |number| Queue { default: number == 0, ..Queue::with_defaults(queue_name(number)) };
     (0..QUEUES).map(queue).collect()
 }
 
@@ -86,10 +86,10 @@ fn queue_tree(gpus: u32) -> Vec<Queue> {
     let division = |number: u32| {
         QueueName::new(format!("d{number}")).expect("a letter and digits make a name")
     };
-    let mut queues = vec![Queue { quota: gpu_quota(gpus), ..Queue::plain(lab.clone()) }];
+    let mut queues = vec![Queue { quota: gpu_quota(gpus), ..Queue::with_defaults(lab.clone()) }];
     for number in 0..QUEUES / 2 {
         let (parent, quota) = (Some(lab.clone()), gpu_quota(gpus / 4));
-        queues.push(Queue { parent, quota, ..Queue::plain(division(number)) });
+        queues.push(Queue { parent, quota, ..Queue::with_defaults(division(number)) });
     }
     for number in 0..QUEUES {
         let isolated = number == QUEUES - 1;
@@ -112,7 +112,7 @@ fn queue_tree(gpus: u32) -> Vec<Queue> {
                 victims: VictimMode::Requeue,
                 runtime_min: Span::from_minutes(10),
             },
-            ..Queue::plain(queue_name(number))
+            ..Queue::with_defaults(queue_name(number))
         });
     }
     queues

@@ -55,7 +55,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         let began = cpu_time();
         cluster.rounds = Rounds::default();
         cluster.rounds.catch_up(&cluster.state, None, cluster.now);
-        cluster.rounds.settled_snapshot(cluster.now);
+        cluster.rounds.prepared_snapshot(cluster.now);
         takeover.push(cpu_time() - began);
         let began = cpu_time();
         let decided = cluster.round()?;

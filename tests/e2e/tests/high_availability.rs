@@ -158,7 +158,7 @@ fn controllers_join_online_and_an_address_belongs_to_one_controller() -> anyhow:
     let early = controllers.kantctl("a")?;
     let job = early.ok(&["submit", "--parsable", "--hold", "--wrap", "true"])?.trim().to_owned();
     controllers.add("b")?;
-    // Through its `peers`.
+    // WholeController its `peers`.
     controllers.verb("b", &["join", "--learner", "--invitation", &controllers.invite("a")?])?;
     controllers.start("b")?;
     let learner = wait_for("the learner", || {

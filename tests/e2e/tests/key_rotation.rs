@@ -186,7 +186,7 @@ fn a_node_that_is_off_is_waited_for_and_can_be_left_behind() -> anyhow::Result<(
     let spool = controllers.dir().join("spool-n2");
     let left = Credentials::load(&spool)?;
     assert!(!is_accepted(&controllers, "a", Identity::node(&left)?)?);
-    std::fs::remove_file(Credentials::file(&spool))?;
+    std::fs::remove_file(Credentials::file_path(&spool))?;
     controllers.start_node("n2")?;
     assert_eq!(completed(&kantctl)?.generation, 5);
     Ok(())

@@ -170,7 +170,7 @@ async fn pose_as_others(cluster: &Cluster) -> anyhow::Result<()> {
     let key = NewKey::generate()?;
     let client = Client::new(endpoint_n1);
     let renewed: IssuedCertificate =
-        client.post("/v1/enrolments/renew", &RenewRequest { key: key.public() }).await?;
+        client.post("/v1/enrolments/renew", &RenewRequest { key: key.public_hex() }).await?;
     ensure!(renewed.name == NodeName::new("n1")?, "{renewed:?}");
     // A made-up node of an authority of one's own.
     let own = ClusterKey::generate()?;
@@ -217,7 +217,7 @@ fn a_stranger_without_an_invitation_writes_nothing_to_the_log_and_is_audited() -
     let invitation = Invitation::new(Authority::new(&key)?.fingerprint())?;
     let before = index()?;
     runtime()?.block_on(async {
-        let client = Client::new(endpoint(&cluster, Identity::invited(&invitation)?)?);
+        let client = Client::new(endpoint(&cluster, Identity::for_invited_host(&invitation)?)?);
         let enrol = json!({ "secret": invitation.secret, "name": "n7", "key": "07".repeat(32) });
         let join = json!({
             "protocol": common::wire::peer::PEER_PROTOCOL, "release": "0", "name": "x",
@@ -312,7 +312,7 @@ fn a_revoked_node_loses_its_sessions_and_the_others_keep_theirs() -> anyhow::Res
         let client = Client::new(endpoint(&cluster, old)?);
         let key = NewKey::generate()?;
         let answer: Result<IssuedCertificate, _> =
-            client.post("/v1/enrolments/renew", &RenewRequest { key: key.public() }).await;
+            client.post("/v1/enrolments/renew", &RenewRequest { key: key.public_hex() }).await;
         assert!(matches!(answer, Err(ClientError::Refused { .. })), "{answer:?}");
         anyhow::Ok(())
     })?;

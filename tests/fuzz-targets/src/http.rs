@@ -1,6 +1,6 @@
 //! What strangers send to the HTTP port, and the texts of tokens and invitations.
 
-use common::route::{METHODS, route};
+use common::route::{METHODS, find_route};
 use common::time::{Span, Time};
 use common::token::{TokenId, is_token_variable};
 use jwt::{Keys, Rules};
@@ -19,7 +19,7 @@ pub fn head(bytes: &[u8]) {
     let mut lines = bytes.split(|byte| *byte == b'\n');
     if let Some(Ok(path)) = lines.next().map(std::str::from_utf8) {
         for method in METHODS {
-            let _ = route(method, path);
+            let _ = find_route(method, path);
         }
     }
     let headers: HeaderMap = lines.filter_map(header).collect();
@@ -47,9 +47,9 @@ pub fn token(bytes: &[u8]) {
 /// Reads a JSON Web Token and the claims in it, and a JWK set.
 pub fn jwt(bytes: &[u8]) {
     const SET: &[u8] = include_bytes!("../../../common/jwt/tests/fixtures/keys.json");
-    let _ = Keys::default().with_set(bytes);
+    let _ = Keys::default().with_jwk_set(bytes);
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let keys = Keys::default().with_secret(&[7; 32]).unwrap().with_set(SET).unwrap();
+    let keys = Keys::default().with_secret(&[7; 32]).unwrap().with_jwk_set(SET).unwrap();
     let rules = Rules {
         user_claim: "sun".to_owned(),
         issuer: None,

@@ -30,7 +30,7 @@ pub fn attribute(bytes: &[u8]) {
 pub fn hostlist(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let Ok(mut names) = hosts::expand(text) else { return };
-    let folded = hosts::fold(&names);
+    let folded = hosts::compress(&names);
     let mut again = hosts::expand(&folded).unwrap_or_else(|error| panic!("{folded}: {error}"));
     names.sort();
     names.dedup();
@@ -49,7 +49,7 @@ pub fn time(bytes: &[u8]) {
     let now = common::time::Time(1_764_000_000_000);
     let zone = jiff::tz::TimeZone::UTC;
     if let Ok(time) = cli::slurm_time::parse_time(text, now, &zone) {
-        let _ = cli::slurm_time::moment(time, &zone);
+        let _ = cli::slurm_time::format_time(time, &zone);
     }
 }
 

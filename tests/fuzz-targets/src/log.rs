@@ -53,7 +53,7 @@ impl Machine for NoState {
         Ok(())
     }
 
-    fn lead(&mut self, _: bool) {}
+    fn set_leading(&mut self, _: bool) {}
 }
 
 /// Some entries are of a level that this machine does not know.
@@ -98,7 +98,7 @@ pub fn raft_message(bytes: &[u8]) {
 }
 
 fn settle(replica: &mut Replica<NoState, MemDisk, ()>) -> Result<(), replica::LogError> {
-    while let replica::Settled::Sending = replica.settle()? {
+    while let replica::Settled::Sending = replica.process_ready()? {
         replica.take_outbox();
     }
     replica.take_outbox();

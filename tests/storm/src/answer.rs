@@ -24,11 +24,13 @@ pub fn reply(
 ) -> Reply {
     match result {
         Ok(Completion::Fresh) => Reply::Last(last),
-        Ok(Completion::Applied(events)) => match (state::event::changed(events), &events[..]) {
-            (Err(refusal), _) => Reply::Refused(refusal.to_string()),
-            (Ok(_), [Event::JobSubmitted { job, .. }, ..]) => Reply::Submitted(*job),
-            (Ok(keys), _) => Reply::Changed(keys),
-        },
+        Ok(Completion::Applied(events)) => {
+            match (state::event::changed_jobs(events), &events[..]) {
+                (Err(refusal), _) => Reply::Refused(refusal.to_string()),
+                (Ok(_), [Event::JobSubmitted { job, .. }, ..]) => Reply::Submitted(*job),
+                (Ok(keys), _) => Reply::Changed(keys),
+            }
+        }
         Ok(Completion::Changed(_)) => Reply::Unknown,
         Err(ProposeError::NotLeader | ProposeError::Busy) => Reply::NotLeader(leader),
         Err(_) => Reply::Unknown,

@@ -137,7 +137,7 @@ impl Lead {
             }
             FromNode::Health(findings) => {
                 let live = self.sessions.get(&link).and_then(|session| session.live.as_ref());
-                let command = live.and_then(|live| live.health(state, findings));
+                let command = live.and_then(|live| live.health_command(state, findings));
                 requests.commands.extend(command.map(|command| (command, Ticket::Unused)));
             }
             FromNode::ConfirmLeader { number } => {
@@ -166,7 +166,7 @@ impl Lead {
             self.sessions.remove(&replaced);
             requests.outputs.push(Output::Close(replaced));
         }
-        requests.commands.push((lead::register(&hello), Ticket::Register(link)));
+        requests.commands.push((lead::register_command(&hello), Ticket::Register(link)));
         let reports = VecDeque::new();
         let session = Session { id, hello, live: None, reports, is_reporting: false };
         self.sessions.insert(link, session);
@@ -216,7 +216,7 @@ impl Lead {
         let mut send = |message| requests.outputs.push(Output::Down(link, Box::new(message)));
         send(NodeSession::welcome(state, NODE_PROTOCOL, self.fence_after));
         if self.mutant != Some(Mutant::NoResend) || session.hello.steps.is_empty() {
-            live.desired(state, true).into_iter().for_each(&mut send);
+            live.compare_at_once(state, true).into_iter().for_each(&mut send);
         }
         if let Some(table) = self.services.table().filter(|_| session.hello.routes) {
             send(ToNode::Routes(table.clone()));
@@ -235,7 +235,7 @@ impl Lead {
         }
         if let Some(steps) = session.reports.pop_front() {
             session.is_reporting = true;
-            requests.commands.push((live.report(steps), Ticket::Report(link)));
+            requests.commands.push((live.report_command(steps), Ticket::Report(link)));
         }
     }
 
@@ -284,7 +284,7 @@ impl Lead {
             self.add_up_silences(state, requests);
             let table = &self.table;
             let uptime = Span(now_ms);
-            for due in self.watch.look(state, |node| table.presence(node), now, uptime) {
+            for due in self.watch.due_actions(state, |node| table.presence(node), now, uptime) {
                 match due {
                     Due::Propose(command) => requests.commands.push((command, Ticket::Unused)),
                     Due::EndSession(node) => {

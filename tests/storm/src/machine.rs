@@ -107,7 +107,7 @@ impl SimMachine {
     fn make_room(&mut self, stamped: &Stamped<Command>) {
         let Command::EnactRound { starts, .. } = &stamped.command else { return };
         for share in starts.iter().flat_map(|start| start.allocation.shares()) {
-            let Some(held) = self.state.ledger().on(&share.node) else { continue };
+            let Some(held) = self.state.ledger().holdings_on(&share.node) else { continue };
             let meets = |(_, held): &(_, &state::ledger::Held)| {
                 held.cpus.intersects(&share.cpus)
                     || share.gpus.iter().any(|gpu| held.gpus.contains(gpu))
@@ -209,7 +209,7 @@ impl Machine for SimMachine {
     }
 
     fn restore(&mut self, index: LogIndex, bytes: &[u8]) -> Result<(), String> {
-        let restored = state::persist::from_bytes_of(bytes, self.levels);
+        let restored = state::persist::from_bytes_with_levels(bytes, self.levels);
         self.state = restored.map_err(|error| error.to_string())?;
         self.is_restored = true;
         self.applied.clear();
@@ -217,7 +217,7 @@ impl Machine for SimMachine {
         Ok(())
     }
 
-    fn lead(&mut self, leading: bool) {
+    fn set_leading(&mut self, leading: bool) {
         self.leading = leading;
     }
 }

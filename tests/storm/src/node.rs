@@ -202,7 +202,7 @@ impl Node {
 }
 
 fn inventory(name: &NodeName, cpu_count: u32, gpu_count: u16) -> Inventory {
-    let (cpus, memory) = (CpuSet::first(cpu_count), Bytes::from_mib(64 << 10));
+    let (cpus, memory) = (CpuSet::first_n(cpu_count), Bytes::from_mib(64 << 10));
     let gpus = (0..gpu_count).map(|index| Gpu {
         index: GpuIndex(index),
         uuid: format!("GPU-{name}-{index}"),

@@ -17,7 +17,7 @@ pub fn settle(
 ) -> (Answers, Result<Settled, LogError>) {
     let mut answers = Vec::new();
     loop {
-        let settled = replica.settle();
+        let settled = replica.process_ready();
         let outbox = replica.take_outbox();
         answers.extend(outbox.answers);
         let messages = outbox.messages.into_iter();

@@ -56,7 +56,7 @@ impl Steady {
 
     /// Handles the report of another controller, which may be the leader.
     pub fn on_report(&mut self, from: ControllerId, report: PeerReport, leads: bool) {
-        self.clock.hear(from, report.wall, self.uptime);
+        self.clock.note_peer_clock(from, report.wall, self.uptime);
         if let Some(cluster) = report.cluster.filter(|_| leads) {
             self.clock.follow(cluster, self.uptime);
         }
@@ -64,6 +64,6 @@ impl Steady {
 
     /// Keeps the clock from going back behind a time in the log.
     pub fn not_before(&mut self, time: Time) {
-        self.clock.not_before(time);
+        self.clock.note_log_stamp(time);
     }
 }

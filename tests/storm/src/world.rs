@@ -289,7 +289,7 @@ impl World {
 fn three_queues() -> Settings {
     let queue = |name: &str| Queue {
         memory_per_cpu: Bytes::from_mib(256),
-        ..Queue::plain(QueueName::new(name).expect("a valid name"))
+        ..Queue::with_defaults(QueueName::new(name).expect("a valid name"))
     };
     let main = Queue { default: true, order: Order::default(), ..queue("main") };
     let by_priority = Preemption { by_priority: true, ..Preemption::default() };

@@ -26,7 +26,7 @@ pub fn settings() -> Settings {
     let queue = Queue {
         default: true,
         memory_per_cpu: Bytes::from_mib(1),
-        ..Queue::plain(QueueName::new("main").unwrap())
+        ..Queue::with_defaults(QueueName::new("main").unwrap())
     };
     Settings {
         cluster: "test".to_owned(),

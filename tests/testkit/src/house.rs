@@ -33,7 +33,7 @@ pub fn name(text: &str) -> NodeName {
 }
 
 pub fn queue(text: &str, default: bool) -> Queue {
-    Queue { default, ..Queue::plain(QueueName::new(text).unwrap()) }
+    Queue { default, ..Queue::with_defaults(QueueName::new(text).unwrap()) }
 }
 
 pub fn settings() -> Settings {
@@ -70,16 +70,16 @@ pub fn inventory(cpus: u32, gib: u64, gpus: u16) -> Inventory {
         minor: u32::from(index),
         pci_bus_id: format!("0000:{index:02x}:00.0"),
         numa: Some(0),
-        cpus: CpuSet::first(cpus),
+        cpus: CpuSet::first_n(cpus),
         mig: None,
     };
     let memory = Bytes::from_mib(gib * 1024);
     Inventory {
         sockets: 1,
         threads_per_core: 1,
-        cpus: CpuSet::first(cpus),
+        cpus: CpuSet::first_n(cpus),
         cores: (0..cpus).map(|cpu| CpuSet::from_iter([cpu])).collect(),
-        numa: vec![Numa { id: 0, cpus: CpuSet::first(cpus), memory }],
+        numa: vec![Numa { id: 0, cpus: CpuSet::first_n(cpus), memory }],
         memory,
         gpus: (0..gpus).map(gpu).collect(),
         gpu_matrix: GpuMatrix::default(),
@@ -157,7 +157,7 @@ impl House {
 
     pub fn apply(&mut self, command: Command) -> Vec<Event> {
         let events = state::apply(&mut self.state, &Stamped { at: self.now, command });
-        assert_eq!(self.judge.look(&self.state, &events), Vec::<String>::new(), "{events:?}");
+        assert_eq!(self.judge.check_step(&self.state, &events), Vec::<String>::new(), "{events:?}");
         let bytes = state::persist::to_bytes(&self.state).unwrap();
         assert_eq!(state::persist::from_bytes(&bytes).unwrap(), self.state);
         events
@@ -165,7 +165,7 @@ impl House {
 
     pub fn refused(&mut self, command: Command) -> Refusal {
         let before = self.state.clone();
-        let refusal = state::event::changed(&self.apply(command)).unwrap_err();
+        let refusal = state::event::changed_jobs(&self.apply(command)).unwrap_err();
         assert_eq!(before, self.state, "a refused command changed something");
         refusal
     }

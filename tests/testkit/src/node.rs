@@ -39,9 +39,9 @@ pub fn inventory(cpus: u32, gib: u64, gpus: u16) -> Inventory {
     Inventory {
         sockets: 1,
         threads_per_core: 1,
-        cpus: CpuSet::first(cpus),
+        cpus: CpuSet::first_n(cpus),
         cores: (0..cpus).map(|cpu| CpuSet::from_iter([cpu])).collect(),
-        numa: vec![Numa { id: 0, cpus: CpuSet::first(cpus), memory }],
+        numa: vec![Numa { id: 0, cpus: CpuSet::first_n(cpus), memory }],
         memory,
         gpus: (0..gpus).map(gpu).collect(),
         gpu_matrix: GpuMatrix::default(),

@@ -57,7 +57,7 @@ pub fn page() -> Result<Page> {
             let operation = operations.iter().find(|one| one.route == (route.method, route.path));
             let what = match operation {
                 Some(operation) => operation.summary,
-                None if route.is_own() => bail!("{} has no operation", route.path),
+                None if route.is_kant_api() => bail!("{} has no operation", route.path),
                 None => "see [Slurm's REST API](slurm-rest.md)",
             };
             let Route { method, path, .. } = route;

@@ -36,10 +36,10 @@ pub(crate) enum Heard {
 
 /// The common interface of the two WebSocket libraries' message types.
 pub(crate) trait Frame: Sized {
-    fn message(data: Bytes) -> Self;
-    fn ping() -> Self;
-    fn close(reason: &str) -> Self;
-    fn heard(self) -> Heard;
+    fn binary_frame(data: Bytes) -> Self;
+    fn ping_frame() -> Self;
+    fn close_frame(reason: &str) -> Self;
+    fn into_received(self) -> Heard;
 }
 
 enum End {
@@ -82,7 +82,7 @@ pub(crate) async fn pump<S, M, E>(
                 (Ok(()), _) => End::Over,
                 // The peer may have closed while we wrote: its reason is the better one.
                 (Err(_), Ok(end)) => end,
-                (Err(error), Err(_)) => lost(error),
+                (Err(error), Err(_)) => end_from_error(error),
             },
         }
     };
@@ -110,7 +110,7 @@ where
             return End::Failed(ChannelError::Silent { limit_seconds });
         };
         heard.beat();
-        match next.map(|read| read.map(Frame::heard)) {
+        match next.map(|read| read.map(Frame::into_received)) {
             Some(Ok(Heard::Message(data))) => {
                 // Without a receiver the rest is read and dropped, and the writer closes.
                 let _ = incoming.send(Ok(data)).await;
@@ -124,7 +124,7 @@ where
                     false => End::Failed(ChannelError::Closed { reason }),
                 };
             }
-            Some(Err(error)) => return lost(error),
+            Some(Err(error)) => return end_from_error(error),
             None => return End::Over,
         }
     }
@@ -190,17 +190,17 @@ where
             // Queued messages are sent before the close frame.
             biased;
             next = outgoing.recv() => match next {
-                Some(Outgoing::Message(data)) => sink.send(M::message(data)).await?,
-                Some(Outgoing::Close(reason)) => return sink.send(M::close(&reason)).await,
-                None => return sink.send(M::close("")).await,
+                Some(Outgoing::Message(data)) => sink.send(M::binary_frame(data)).await?,
+                Some(Outgoing::Close(reason)) => return sink.send(M::close_frame(&reason)).await,
+                None => return sink.send(M::close_frame("")).await,
             },
-            () = incoming.closed() => return sink.send(M::close("")).await,
-            _ = due.next() => sink.send(M::ping()).await?,
+            () = incoming.closed() => return sink.send(M::close_frame("")).await,
+            _ = due.next() => sink.send(M::ping_frame()).await?,
         }
     }
 }
 
-fn lost(error: impl StdError + Send + Sync + 'static) -> End {
+fn end_from_error(error: impl StdError + Send + Sync + 'static) -> End {
     // A killed peer sends no close frame; the TLS library's message then cites its manual.
     let source = match error.to_string().contains("close_notify") {
         true => "it ended without a close".into(),
@@ -209,25 +209,25 @@ fn lost(error: impl StdError + Send + Sync + 'static) -> End {
     End::Failed(ChannelError::Lost { source })
 }
 
-fn short(reason: &str) -> &str {
+fn truncate_reason(reason: &str) -> &str {
     &reason[..reason.floor_char_boundary(REASON_BYTES_MAX)]
 }
 
 impl Frame for ws::Message {
-    fn message(data: Bytes) -> Self {
+    fn binary_frame(data: Bytes) -> Self {
         ws::Message::Binary(data)
     }
 
-    fn ping() -> Self {
+    fn ping_frame() -> Self {
         ws::Message::Ping(Bytes::new())
     }
 
-    fn close(reason: &str) -> Self {
-        let reason = short(reason).into();
+    fn close_frame(reason: &str) -> Self {
+        let reason = truncate_reason(reason).into();
         ws::Message::Close(Some(ws::CloseFrame { code: ws::close_code::NORMAL, reason }))
     }
 
-    fn heard(self) -> Heard {
+    fn into_received(self) -> Heard {
         match self {
             ws::Message::Binary(data) => Heard::Message(data),
             ws::Message::Text(text) => Heard::Message(text.into()),
@@ -240,21 +240,21 @@ impl Frame for ws::Message {
 }
 
 impl Frame for tungstenite::Message {
-    fn message(data: Bytes) -> Self {
+    fn binary_frame(data: Bytes) -> Self {
         tungstenite::Message::Binary(data)
     }
 
-    fn ping() -> Self {
+    fn ping_frame() -> Self {
         tungstenite::Message::Ping(Bytes::new())
     }
 
-    fn close(reason: &str) -> Self {
+    fn close_frame(reason: &str) -> Self {
         use tungstenite::protocol::{CloseFrame, frame::coding::CloseCode};
-        let reason = short(reason).into();
+        let reason = truncate_reason(reason).into();
         tungstenite::Message::Close(Some(CloseFrame { code: CloseCode::Normal, reason }))
     }
 
-    fn heard(self) -> Heard {
+    fn into_received(self) -> Heard {
         use tungstenite::Message::{Binary, Close, Frame, Ping, Pong, Text};
         match self {
             Binary(data) => Heard::Message(data),
@@ -271,8 +271,8 @@ mod tests {
 
     #[test]
     fn a_long_reason_is_cut_between_characters() {
-        assert_eq!(short("moved"), "moved");
+        assert_eq!(truncate_reason("moved"), "moved");
         let long = "\u{e4}".repeat(100);
-        assert_eq!(short(&long).len(), 122);
+        assert_eq!(truncate_reason(&long).len(), 122);
     }
 }

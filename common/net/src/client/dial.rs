@@ -58,7 +58,7 @@ impl Endpoint {
         }
     }
 
-    pub(crate) fn unreachable(&self, source: io::Error) -> ClientError {
+    pub(crate) fn unreachable_error(&self, source: io::Error) -> ClientError {
         ClientError::Unreachable {
             endpoint: self.to_string(),
             advice: self.advice(&source),
@@ -70,10 +70,10 @@ impl Endpoint {
     pub(crate) async fn dial(&self, limit: Duration) -> Result<SendRequest<Body>, ClientError> {
         match tokio::time::timeout(limit, self.open()).await {
             Ok(Ok(sender)) => Ok(sender),
-            Ok(Err(error)) => Err(self.unreachable(error)),
+            Ok(Err(error)) => Err(self.unreachable_error(error)),
             Err(_) => {
                 let silence = format!("no answer within {} s", limit.as_secs_f32());
-                Err(self.unreachable(io::Error::new(io::ErrorKind::TimedOut, silence)))
+                Err(self.unreachable_error(io::Error::new(io::ErrorKind::TimedOut, silence)))
             }
         }
     }

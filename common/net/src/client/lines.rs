@@ -29,27 +29,27 @@ impl Client {
         L: DeserializeOwned,
     {
         let asked: Request<Body> = request(Method::GET, path, "application/json", Body::empty())?;
-        let again = super::repeatable(&asked);
+        let again = super::copy_if_repeatable(&asked);
         let reading = async {
             let (response, mut connection) = self.exchange(asked, again).await?;
             if !response.status().is_success() {
-                return Err(self.refusal_in(response).await);
+                return Err(self.read_refusal(response).await);
             }
             let kind = response.headers().get(header::CONTENT_TYPE);
             if kind.is_none_or(|kind| kind != IN_LINES) {
-                return Err(self.broken("the answer is not in lines"));
+                return Err(self.broken_error("the answer is not in lines"));
             }
             let mut lines = Lines::new(start, add);
             let mut body = Limited::new(response.into_body(), ANSWER_BYTES_MAX);
             while let Some(frame) = body.frame().await {
-                let frame = frame.map_err(|error| self.unread(error))?;
+                let frame = frame.map_err(|error| self.body_error(error))?;
                 let Ok(data) = frame.into_data() else { continue };
-                lines.take(&data).map_err(|error| self.broken(error))?;
+                lines.push_data(&data).map_err(|error| self.broken_error(error))?;
             }
             if connection.ready().await.is_ok() {
-                self.keep(connection);
+                self.put_idle(connection);
             }
-            lines.end().map_err(|error| self.broken(error))
+            lines.finish().map_err(|error| self.broken_error(error))
         };
         self.within_limit(reading).await
     }
@@ -76,7 +76,7 @@ where
         Self { start: Some(start), sum: None, add, rest: Vec::new(), kinds: PhantomData }
     }
 
-    fn take(&mut self, data: &Bytes) -> serde_json::Result<()> {
+    fn push_data(&mut self, data: &Bytes) -> serde_json::Result<()> {
         if self.rest.is_empty() {
             let read = self.read(data)?;
             self.rest.extend_from_slice(data.get(read..).unwrap_or_default());
@@ -96,11 +96,11 @@ where
         // UTF-8 is checked once, not for each string; a character may end in the next piece.
         let mut text = match std::str::from_utf8(bytes) {
             Ok(text) => text,
-            Err(error) if error.error_len().is_none() => valid(bytes, error.valid_up_to()),
+            Err(error) if error.error_len().is_none() => valid_prefix(bytes, error.valid_up_to()),
             Err(error) => return Err(serde_json::Error::custom(error)),
         };
         if self.sum.is_none() {
-            let (head, length) = first(text)?;
+            let (head, length) = parse_head(text)?;
             self.sum = head.and_then(|head| Some(self.start.take()?(head)));
             read = length;
             text = text.get(length..).unwrap_or_default();
@@ -119,22 +119,22 @@ where
         }
     }
 
-    fn end(self) -> serde_json::Result<S> {
+    fn finish(self) -> serde_json::Result<S> {
         let rest = self.rest.trim_ascii();
         // The deserializer reports an incomplete document, in its own words.
         match self.sum {
             Some(sum) if rest.is_empty() => Ok(sum),
-            Some(_) => Err(unfinished::<L>(rest)),
-            None => Err(unfinished::<H>(rest)),
+            Some(_) => Err(incomplete_line_error::<L>(rest)),
+            None => Err(incomplete_line_error::<H>(rest)),
         }
     }
 }
 
-fn valid(bytes: &[u8], length: usize) -> &str {
+fn valid_prefix(bytes: &[u8], length: usize) -> &str {
     std::str::from_utf8(bytes.get(..length).unwrap_or_default()).unwrap_or_default()
 }
 
-fn first<H: DeserializeOwned>(text: &str) -> serde_json::Result<(Option<H>, usize)> {
+fn parse_head<H: DeserializeOwned>(text: &str) -> serde_json::Result<(Option<H>, usize)> {
     let mut documents = serde_json::Deserializer::from_str(text).into_iter::<H>();
     match documents.next() {
         None => Ok((None, 0)),
@@ -144,7 +144,7 @@ fn first<H: DeserializeOwned>(text: &str) -> serde_json::Result<(Option<H>, usiz
     }
 }
 
-fn unfinished<T: DeserializeOwned>(rest: &[u8]) -> serde_json::Error {
+fn incomplete_line_error<T: DeserializeOwned>(rest: &[u8]) -> serde_json::Error {
     match serde_json::from_slice::<T>(rest) {
         Err(error) => error,
         Ok(_) => serde_json::Error::custom("the answer ends within a line"),
@@ -175,9 +175,9 @@ mod tests {
         let add = |read: &mut Read, line| read.1.push(line);
         let mut lines = Lines::new(|head| (head, Vec::new()), add);
         for piece in pieces {
-            lines.take(&Bytes::copy_from_slice(piece))?;
+            lines.push_data(&Bytes::copy_from_slice(piece))?;
         }
-        lines.end()
+        lines.finish()
     }
 
     #[test]

@@ -52,7 +52,7 @@ const STRANGER_LIMIT: Duration = Duration::from_secs(5);
 
 impl Limits {
     /// The limits of a host without a certificate.
-    pub(super) fn of_stranger(self) -> Self {
+    pub(super) fn capped_for_stranger(self) -> Self {
         let most = |limit: Duration| limit.min(STRANGER_LIMIT);
         let (head, body, stall) = (most(self.head), most(self.body), most(self.stall));
         Self { head, body, stall, keep_alive: false }

@@ -50,7 +50,7 @@ pub(super) fn limiter(is_trusted: IsTrusted) -> Arc<Limiter> {
 }
 
 /// The HTTP answer to a refused connection, sent before any request.
-pub(super) fn answer(refusal: Refusal) -> String {
+pub(super) fn refusal_response(refusal: Refusal) -> String {
     let status = refusal.status;
     // Own types always encode.
     let body = serde_json::to_string(&ErrorBody { error: refusal.error }).unwrap_or_default();
@@ -132,7 +132,7 @@ mod tests {
         connect().unwrap();
         drop(held);
 
-        let answer = answer(refusal);
+        let answer = refusal_response(refusal);
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         assert!(head.starts_with("HTTP/1.1 429 Too Many Requests\r\n"), "{head}");
         let error: ErrorBody = serde_json::from_str(body).unwrap();

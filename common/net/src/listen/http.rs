@@ -22,7 +22,7 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
 use super::connection_limits::{Counted, open_files_max};
-use super::{ListenError, no_address, survive};
+use super::{ListenError, no_address_error, pause_after_accept_error};
 use crate::caller::Caller;
 use crate::tcp;
 
@@ -105,8 +105,8 @@ impl Listener for HttpListener {
                     }
                 }
                 accepted = self.listener.accept(), if has_place => match accepted {
-                    Ok((stream, from)) => self.begin(stream, from),
-                    Err(error) => survive(error).await,
+                    Ok((stream, from)) => self.begin_connection(stream, from),
+                    Err(error) => pause_after_accept_error(error).await,
                 },
                 // The semaphore is never closed. Its place is taken above.
                 freed = freed.acquire(), if !has_place => drop(freed),
@@ -115,12 +115,12 @@ impl Listener for HttpListener {
     }
 
     fn local_addr(&self) -> io::Result<Caller> {
-        no_address()
+        no_address_error()
     }
 }
 
 impl HttpListener {
-    fn begin(&mut self, stream: TcpStream, from: SocketAddr) {
+    fn begin_connection(&mut self, stream: TcpStream, from: SocketAddr) {
         let Ok(place) = self.places.clone().try_acquire_owned() else { return };
         if let Err(error) = tcp::tune(&stream) {
             tracing::debug!(%from, %error, "failed to tune a connection");

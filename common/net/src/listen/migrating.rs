@@ -25,7 +25,7 @@ impl MigratingStream {
     }
 
     /// The connection, registered with the current runtime.
-    fn registered(&mut self) -> io::Result<Pin<&mut TcpStream>> {
+    fn registered_stream(&mut self) -> io::Result<Pin<&mut TcpStream>> {
         if let Some(home) = self.home
             && Handle::try_current().map_err(io::Error::other)?.id() != home
             && let Some(stream) = self.stream.take()
@@ -44,7 +44,7 @@ impl AsyncRead for MigratingStream {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.registered()?.poll_read(context, buffer)
+        self.registered_stream()?.poll_read(context, buffer)
     }
 }
 
@@ -54,7 +54,7 @@ impl AsyncWrite for MigratingStream {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.registered()?.poll_write(context, bytes)
+        self.registered_stream()?.poll_write(context, bytes)
     }
 
     fn poll_write_vectored(
@@ -62,7 +62,7 @@ impl AsyncWrite for MigratingStream {
         context: &mut Context<'_>,
         parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.registered()?.poll_write_vectored(context, parts)
+        self.registered_stream()?.poll_write_vectored(context, parts)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -70,11 +70,11 @@ impl AsyncWrite for MigratingStream {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.registered()?.poll_flush(context)
+        self.registered_stream()?.poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.registered()?.poll_shutdown(context)
+        self.registered_stream()?.poll_shutdown(context)
     }
 }
 

@@ -15,18 +15,18 @@ const STRANGERS_EACH: usize = 16;
 
 /// The connections of strangers that are open, by address.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Strangers(Arc<Mutex<BTreeMap<IpAddr, usize>>>);
+pub(super) struct UncertifiedConnections(Arc<Mutex<BTreeMap<IpAddr, usize>>>);
 
 /// One place; it is free again when this is dropped.
 #[derive(Debug)]
 pub(super) struct Place {
-    strangers: Strangers,
+    strangers: UncertifiedConnections,
     from: IpAddr,
 }
 
-impl Strangers {
+impl UncertifiedConnections {
     /// A place for a connection from this address, unless there are too many.
-    pub(super) fn place(&self, from: IpAddr) -> Option<Place> {
+    pub(super) fn try_acquire(&self, from: IpAddr) -> Option<Place> {
         let mut open = self.0.lock();
         let of_host = open.get(&from).copied().unwrap_or_default();
         if of_host >= STRANGERS_EACH || open.values().sum::<usize>() >= STRANGERS_MAX {
@@ -55,14 +55,14 @@ mod tests {
 
     #[test]
     fn one_address_takes_some_places_and_all_together_no_more_than_there_are() {
-        let strangers = Strangers::default();
+        let strangers = UncertifiedConnections::default();
         let address = |number: u8| IpAddr::from([10, 0, 0, number]);
-        let of_one: Vec<_> = std::iter::from_fn(|| strangers.place(address(1))).collect();
+        let of_one: Vec<_> = std::iter::from_fn(|| strangers.try_acquire(address(1))).collect();
         assert_eq!(of_one.len(), STRANGERS_EACH);
-        assert!(strangers.place(address(2)).is_some());
+        assert!(strangers.try_acquire(address(2)).is_some());
         let of_all: Vec<_> = (2..=255)
             .flat_map(|number| std::iter::from_fn(move || Some(number)).take(STRANGERS_EACH))
-            .filter_map(|number| strangers.place(address(number)))
+            .filter_map(|number| strangers.try_acquire(address(number)))
             .collect();
         assert_eq!(of_one.len() + of_all.len(), STRANGERS_MAX);
         drop((of_one, of_all));

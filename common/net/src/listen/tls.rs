@@ -19,7 +19,7 @@ use tokio_rustls::server::TlsStream;
 use super::connection_limits::open_files_max;
 use super::migrating::MigratingStream;
 use super::trusted_stream::TrustedStream;
-use super::{ListenError, no_address, survive};
+use super::{ListenError, no_address_error, pause_after_accept_error};
 use crate::caller::Caller;
 use crate::identity::Identity;
 use crate::role::Role;
@@ -83,7 +83,7 @@ impl Listener for TlsListener {
                     match accepted {
                         Ok((stream, from)) => {
                             // Before the settings: they may change meanwhile.
-                            let trust = self.identity.trust_since();
+                            let trust = self.identity.current_epoch();
                             let config = self.identity.server_config();
                             let done = shake_hands(config, stream, from);
                             self.handshakes.spawn(async move {
@@ -91,7 +91,7 @@ impl Listener for TlsListener {
                                 Some((TrustedStream::new(stream, trust), caller))
                             });
                         }
-                        Err(error) => survive(error).await,
+                        Err(error) => pause_after_accept_error(error).await,
                     }
                 }
             }
@@ -99,7 +99,7 @@ impl Listener for TlsListener {
     }
 
     fn local_addr(&self) -> io::Result<Caller> {
-        no_address()
+        no_address_error()
     }
 }
 
@@ -123,7 +123,7 @@ async fn shake_hands(
             return None;
         }
     };
-    match Role::of_verified(stream.get_ref().1.peer_certificates()) {
+    match Role::from_certificates(stream.get_ref().1.peer_certificates()) {
         Ok(Some(role)) => Some((stream, Caller::Peer(role))),
         Ok(None) => Some((stream, Caller::Stranger(from.ip()))),
         Err(error) => {

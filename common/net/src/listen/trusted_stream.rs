@@ -9,17 +9,17 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::server::TlsStream;
 
 use super::migrating::MigratingStream;
-use crate::identity::TrustSince;
+use crate::identity::TrustEpoch;
 
 /// A connection and the trust that it was made with.
 #[derive(Debug)]
 pub struct TrustedStream {
     stream: TlsStream<MigratingStream>,
-    trust: TrustSince,
+    trust: TrustEpoch,
 }
 
 impl TrustedStream {
-    pub(super) const fn new(stream: TlsStream<MigratingStream>, trust: TrustSince) -> Self {
+    pub(super) const fn new(stream: TlsStream<MigratingStream>, trust: TrustEpoch) -> Self {
         Self { stream, trust }
     }
 

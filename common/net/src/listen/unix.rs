@@ -13,8 +13,8 @@ use std::sync::Arc;
 use axum::serve::Listener;
 use tokio::net::UnixListener;
 
-use super::connection_limits::{LocalStream, answer, limiter};
-use super::{ListenError, no_address, survive};
+use super::connection_limits::{LocalStream, limiter, refusal_response};
+use super::{ListenError, no_address_error, pause_after_accept_error};
 use crate::caller::Caller;
 use crate::limiter::Limiter;
 
@@ -52,7 +52,10 @@ impl LocalListener {
 
     /// Reserves connections for these users as well: a quarter of all are reserved for root, for
     /// the user of this process, and for daemons.
-    pub fn trusting(mut self, is_trusted: impl Fn(u32) -> bool + Send + Sync + 'static) -> Self {
+    pub fn with_trusted_users(
+        mut self,
+        is_trusted: impl Fn(u32) -> bool + Send + Sync + 'static,
+    ) -> Self {
         let own = nix::unistd::geteuid().as_raw();
         self.limiter = limiter(Arc::new(move |uid| uid == ROOT || uid == own || is_trusted(uid)));
         self
@@ -82,7 +85,7 @@ impl Listener for LocalListener {
             let stream = match self.listener.accept().await {
                 Ok((stream, _)) => stream,
                 Err(error) => {
-                    survive(error).await;
+                    pause_after_accept_error(error).await;
                     continue;
                 }
             };
@@ -93,7 +96,9 @@ impl Listener for LocalListener {
                     match self.limiter.take(peer.uid()) {
                         Ok(permit) => return (LocalStream::new(stream, permit), caller),
                         // If it does not fit into the empty buffer, it is not worth waiting.
-                        Err(refusal) => drop(stream.try_write(answer(refusal).as_bytes())),
+                        Err(refusal) => {
+                            drop(stream.try_write(refusal_response(refusal).as_bytes()))
+                        }
                     }
                 }
                 Err(error) => {
@@ -104,7 +109,7 @@ impl Listener for LocalListener {
     }
 
     fn local_addr(&self) -> io::Result<Caller> {
-        no_address()
+        no_address_error()
     }
 }
 

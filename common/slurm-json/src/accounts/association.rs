@@ -2,7 +2,7 @@
 
 use super::{Accounts, ROOT};
 use crate::account_job::tres_of_limits;
-use crate::field::{Field, Place, always, object, plain, stated};
+use crate::field::{Field, Place, in_all_versions, object, only_v38, since_v40};
 use crate::version::Version;
 use common::policy::Limits;
 use common::policy::account::Account;
@@ -32,54 +32,54 @@ pub fn associations(of: &Accounts<'_>, version: Version) -> Vec<Value> {
     for account in of.accounts {
         all.push(shown(account, "", account.limits));
         for uid in &account.access.users {
-            all.push(shown(account, &of.user(*uid), account.limits_per_user));
+            all.push(shown(account, &of.user_name(*uid), account.limits_per_user));
         }
     }
     all
 }
 
 const ROWS: &[Row] = &[
-    (stated("accounting"), |_| none()),
-    (always("account"), |a| Field::text(&a.account.name)),
-    (always("cluster"), |a| Field::text(a.cluster)),
-    (stated("comment"), |_| Field::text("")),
-    (always("default.qos"), |_| Field::text("")),
-    (always("flags"), |_| none()),
-    (stated("id").until(Version::V40), |a| {
+    (since_v40("accounting"), |_| empty_list()),
+    (in_all_versions("account"), |a| Field::text(&a.account.name)),
+    (in_all_versions("cluster"), |a| Field::text(a.cluster)),
+    (since_v40("comment"), |_| Field::text("")),
+    (in_all_versions("default.qos"), |_| Field::text("")),
+    (in_all_versions("flags"), |_| empty_list()),
+    (since_v40("id").until_version(Version::V40), |a| {
         let Association { account, cluster, user, .. } = a;
         Field::Same(json!({
             "account": account.name, "cluster": cluster, "partition": "", "user": user, "id": 0,
         }))
     }),
-    (stated("id").from(Version::V41), |_| Field::whole(0)),
-    (always("is_default"), |_| Field::flag(false)),
-    (stated("lineage"), |_| Field::text("")),
-    (always("max.jobs.per.count"), |_| Field::Limit(None)),
-    (always("max.jobs.per.accruing"), |_| Field::Limit(None)),
-    (always("max.jobs.per.submitted"), |_| Field::Limit(None)),
-    (always("max.jobs.per.wall_clock"), |_| Field::Limit(None)),
-    (always("max.jobs.active"), |a| Field::Limit(a.limits.jobs.map(u64::from))),
-    (always("max.jobs.accruing"), |_| Field::Limit(None)),
-    (always("max.jobs.total"), |_| Field::Limit(None)),
-    (always("max.tres.total"), |a| Field::Same(tres_of_limits(&a.limits, a.version))),
-    (always("max.tres.group.minutes"), |_| none()),
-    (always("max.tres.group.active"), |_| none()),
-    (always("max.tres.minutes.total"), |_| none()),
-    (always("max.tres.minutes.per.job"), |_| none()),
-    (always("max.tres.per.job"), |_| none()),
-    (always("max.tres.per.node"), |_| none()),
-    (always("max.per.account.wall_clock"), |_| Field::Limit(None)),
-    (always("min.priority_threshold"), |_| Field::Limit(None)),
-    (always("parent_account"), |a| Field::text(if a.user.is_empty() { ROOT } else { "" })),
-    (plain("partition"), |_| Field::Same(Value::Null)),
-    (stated("partition"), |_| Field::text("")),
-    (always("priority"), |_| Field::Limit(None)),
-    (always("qos"), |_| none()),
-    (always("shares_raw"), |a| Field::whole(a.account.shares)),
-    (always("user"), |a| Field::text(a.user)),
+    (since_v40("id").since_version(Version::V41), |_| Field::integer(0)),
+    (in_all_versions("is_default"), |_| Field::flag(false)),
+    (since_v40("lineage"), |_| Field::text("")),
+    (in_all_versions("max.jobs.per.count"), |_| Field::Limit(None)),
+    (in_all_versions("max.jobs.per.accruing"), |_| Field::Limit(None)),
+    (in_all_versions("max.jobs.per.submitted"), |_| Field::Limit(None)),
+    (in_all_versions("max.jobs.per.wall_clock"), |_| Field::Limit(None)),
+    (in_all_versions("max.jobs.active"), |a| Field::Limit(a.limits.jobs.map(u64::from))),
+    (in_all_versions("max.jobs.accruing"), |_| Field::Limit(None)),
+    (in_all_versions("max.jobs.total"), |_| Field::Limit(None)),
+    (in_all_versions("max.tres.total"), |a| Field::Same(tres_of_limits(&a.limits, a.version))),
+    (in_all_versions("max.tres.group.minutes"), |_| empty_list()),
+    (in_all_versions("max.tres.group.active"), |_| empty_list()),
+    (in_all_versions("max.tres.minutes.total"), |_| empty_list()),
+    (in_all_versions("max.tres.minutes.per.job"), |_| empty_list()),
+    (in_all_versions("max.tres.per.job"), |_| empty_list()),
+    (in_all_versions("max.tres.per.node"), |_| empty_list()),
+    (in_all_versions("max.per.account.wall_clock"), |_| Field::Limit(None)),
+    (in_all_versions("min.priority_threshold"), |_| Field::Limit(None)),
+    (in_all_versions("parent_account"), |a| Field::text(if a.user.is_empty() { ROOT } else { "" })),
+    (only_v38("partition"), |_| Field::Same(Value::Null)),
+    (since_v40("partition"), |_| Field::text("")),
+    (in_all_versions("priority"), |_| Field::Limit(None)),
+    (in_all_versions("qos"), |_| empty_list()),
+    (in_all_versions("shares_raw"), |a| Field::integer(a.account.shares)),
+    (in_all_versions("user"), |a| Field::text(a.user)),
 ];
 
-fn none() -> Field {
+fn empty_list() -> Field {
     Field::Same(json!([]))
 }
 

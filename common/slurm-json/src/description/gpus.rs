@@ -7,16 +7,16 @@ use common::job::attributes::Attribute;
 const GPU: &str = "gpu";
 
 /// Sets a number of GPUs, or CPUs per task beside it.
-pub(super) fn set(
+pub(super) fn set_gpus(
     description: &mut Description,
     attribute: Attribute,
     text: &str,
 ) -> Result<(), String> {
     for part in text.split(',') {
-        if description.given.has(attribute) && gpus(part).is_some() {
+        if description.given.has(attribute) && strip_gres_prefix(part).is_some() {
             return Err("a job gets GPUs of one request: give them once".to_owned());
         }
-        match (gpus(part), part.strip_prefix("cpu=").or(part.strip_prefix("cpu:"))) {
+        match (strip_gres_prefix(part), part.strip_prefix("cpu=").or(part.strip_prefix("cpu:"))) {
             (Some(count), _) => description.set_text(attribute, count)?,
             (None, Some(cpus)) if attribute == Attribute::GpusPerTask => {
                 description.set_text(Attribute::CpusPerTask, cpus)?;
@@ -35,12 +35,12 @@ pub(super) fn set_per_gpu(
     attribute: Attribute,
     text: &str,
 ) -> Result<(), String> {
-    let count = gpus(text).ok_or("write it per GPU, as in gres:gpu:4")?;
+    let count = strip_gres_prefix(text).ok_or("write it per GPU, as in gres:gpu:4")?;
     description.set_text(attribute, count)
 }
 
 /// `h100:2` of `gres:gpu:h100:2`, `gres/gpu:h100:2`, `gpu:h100:2` and `gres/gpu=2`.
-fn gpus(part: &str) -> Option<&str> {
+fn strip_gres_prefix(part: &str) -> Option<&str> {
     let part = part.trim();
     let part = part.strip_prefix("gres:").or(part.strip_prefix("gres/")).unwrap_or(part);
     let rest = part.strip_prefix(GPU)?;

@@ -49,11 +49,11 @@ pub(super) const fn field(name: &'static str, reading: Reading) -> Row {
 }
 
 impl Row {
-    pub(super) const fn from(self, from: Version) -> Self {
+    pub(super) const fn since_version(self, from: Version) -> Self {
         Self { from, ..self }
     }
 
-    pub(super) const fn until(self, until: Version) -> Self {
+    pub(super) const fn until_version(self, until: Version) -> Self {
         Self { until, ..self }
     }
 

@@ -1,31 +1,33 @@
 //! The resources that a job has.
 
 use super::Row;
-use crate::field::{Field, always, stated};
+use crate::field::{Field, in_all_versions, since_v40};
 use crate::job_line::Line;
 use crate::version::Version;
-use common::hostlist::fold;
+use common::hostlist::compress;
 use common::job::Phase;
 use common::resource::Share;
 use serde_json::{Value, json};
 
 pub(super) const ROWS: &[Row] = &[
-    (stated("allocating_node"), |l| Field::text(&l.job.ask.submit_host)),
-    (always("batch_host"), |l| Field::text_or_empty(shares(l).next().map(|share| &share.node))),
-    (always("billable_tres"), |l| Field::Real(f64::from(l.cpus()))),
-    (always("cpus"), |l| Field::Count(Some(l.job.cpus.0.into()))),
-    (always("gres_detail"), |l| Field::Same(gres_detail(l))),
-    (always("job_resources").until(Version::V40), |l| {
-        if has_begun(l) { Field::Same(listed(l)) } else { Field::Same(json!({})) }
+    (since_v40("allocating_node"), |l| Field::text(&l.job.ask.submit_host)),
+    (in_all_versions("batch_host"), |l| {
+        Field::text_or_empty(shares(l).next().map(|share| &share.node))
     }),
-    (stated("job_resources").from(Version::V41), |l| {
-        if has_begun(l) { Field::Same(nested(l)) } else { Field::Absent }
+    (in_all_versions("billable_tres"), |l| Field::Real(f64::from(l.cpus()))),
+    (in_all_versions("cpus"), |l| Field::Count(Some(l.job.cpus.0.into()))),
+    (in_all_versions("gres_detail"), |l| Field::Same(gres_detail(l))),
+    (in_all_versions("job_resources").until_version(Version::V40), |l| {
+        if has_begun(l) { Field::Same(node_list_until_v40(l)) } else { Field::Same(json!({})) }
     }),
-    (stated("job_size_str"), |_| Field::Same(json!([]))),
-    (always("node_count"), |l| Field::Count(u64::try_from(l.node_count()).ok())),
-    (always("nodes"), |l| Field::text(l.nodes())),
-    (stated("scheduled_nodes"), |_| Field::text("")),
-    (always("tres_alloc_str"), |l| {
+    (since_v40("job_resources").since_version(Version::V41), |l| {
+        if has_begun(l) { Field::Same(node_list_since_v41(l)) } else { Field::Absent }
+    }),
+    (since_v40("job_size_str"), |_| Field::Same(json!([]))),
+    (in_all_versions("node_count"), |l| Field::Count(u64::try_from(l.node_count()).ok())),
+    (in_all_versions("nodes"), |l| Field::text(l.nodes())),
+    (since_v40("scheduled_nodes"), |_| Field::text("")),
+    (in_all_versions("tres_alloc_str"), |l| {
         Field::text(if has_begun(l) { l.tres() } else { String::new() })
     }),
 ];
@@ -49,7 +51,7 @@ fn gres_detail(line: &Line<'_>) -> Value {
 }
 
 /// The allocation node by node, up to 0.0.40.
-fn listed(line: &Line<'_>) -> Value {
+fn node_list_until_v40(line: &Line<'_>) -> Value {
     let nodes: Vec<Value> = shares(line)
         .map(|share| {
             json!({
@@ -62,7 +64,7 @@ fn listed(line: &Line<'_>) -> Value {
         })
         .collect();
     json!({
-        "nodes": fold(shares(line).map(|share| &share.node)),
+        "nodes": compress(shares(line).map(|share| &share.node)),
         "allocated_hosts": nodes.len(),
         "allocated_cpus": line.job.cpus.0,
         "allocated_cores": 0,
@@ -71,7 +73,7 @@ fn listed(line: &Line<'_>) -> Value {
 }
 
 /// The allocation node by node, from 0.0.41 on.
-fn nested(line: &Line<'_>) -> Value {
+fn node_list_since_v41(line: &Line<'_>) -> Value {
     let is_whole = line.job.ask.request.exclusive;
     let nodes: Vec<Value> = shares(line)
         .enumerate()
@@ -91,11 +93,11 @@ fn nested(line: &Line<'_>) -> Value {
         "nodes": {
             "count": nodes.len(),
             "select_type": ["AVAILABLE"],
-            "list": fold(shares(line).map(|share| &share.node)),
+            "list": compress(shares(line).map(|share| &share.node)),
             "whole": is_whole,
             "allocation": nodes,
         },
         "cpus": line.job.cpus.0,
-        "threads_per_core": Field::Number(None).written(Version::V41),
+        "threads_per_core": Field::Number(None).to_json(Version::V41),
     })
 }

@@ -47,7 +47,7 @@ impl Line<'_> {
 
     /// Whether the line leaves fields empty that the job's own line above it shows.
     #[must_use]
-    pub const fn is_below(&self) -> bool {
+    pub const fn omits_job_fields(&self) -> bool {
         self.page.account && !self.is_whole()
     }
 

@@ -28,7 +28,7 @@ fn view() -> NodeView {
 }
 
 fn shown(view: &NodeView, version: Version) -> Value {
-    let queue = Queue::plain(QueueName::new("main").unwrap());
+    let queue = Queue::with_defaults(QueueName::new("main").unwrap());
     let queues = QueueList { queues: vec![queue], ..QueueList::default() };
     let drained_by = view.drain.as_ref().map(|_| "root");
     node(&NodeContext { node: view, queues: &queues, cluster: "c", drained_by }, version)

@@ -78,7 +78,7 @@ pub fn warnings(policy: &Policy, capacity: &Capacity) -> Vec<String> {
 /// The nodes that do not exist, as a host list.
 fn unknown<'a>(names: impl Iterator<Item = &'a NodeName>, capacity: &Capacity) -> Option<String> {
     let unknown: Vec<&NodeName> = names.filter(|name| !capacity.nodes.contains(name)).collect();
-    (!unknown.is_empty()).then(|| hostlist::fold(unknown))
+    (!unknown.is_empty()).then(|| hostlist::compress(unknown))
 }
 
 /// The sums of the children's quotas that exceed their parent's quota; for `None`, the sums of the

@@ -61,7 +61,7 @@ mod tests {
     use crate::unit::Gpus;
 
     fn policy(change: impl Fn(&mut Queue)) -> Policy {
-        let mut queue = Queue::plain(QueueName::new("lab").unwrap());
+        let mut queue = Queue::with_defaults(QueueName::new("lab").unwrap());
         queue.preemption.preemptible = true;
         change(&mut queue);
         Policy { queues: vec![queue], fair_sharing: true, ..Policy::default() }

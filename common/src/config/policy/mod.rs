@@ -59,7 +59,7 @@ pub fn check_nodes(
 ) -> Result<(), ConfigError> {
     let of_file = source.topology.map_or(Ok(()), |file| file.check_known(&known));
     let checked = of_file.map_err(PolicyError::from);
-    let checked = checked.and_then(|()| positions::known_nodes(source.config, known));
+    let checked = checked.and_then(|()| positions::check_nodes_known(source.config, known));
     checked.map_err(|error| error.in_file(source.file, source.text))
 }
 
@@ -89,13 +89,13 @@ fn convert(
     }
     check(&policy)?;
     nodes::inherit(&mut policy.queues)?;
-    positions::known_zones(&policy)?;
-    known_accounts(&policy)?;
+    positions::check_zones_known(&policy)?;
+    check_accounts_known(&policy)?;
     Ok(policy)
 }
 
 /// Where accounts are listed, queues and QoS may name only those.
-fn known_accounts(policy: &Policy) -> Result<(), PolicyError> {
+fn check_accounts_known(policy: &Policy) -> Result<(), PolicyError> {
     if policy.accounts.is_empty() {
         return Ok(());
     }

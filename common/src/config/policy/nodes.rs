@@ -2,7 +2,7 @@
 //! that `tree` has checked.
 
 use super::error::{PolicyError, Problem};
-use super::tree::of_queue;
+use super::tree::queue_place;
 use crate::hostlist;
 use crate::id::NodeName;
 use crate::policy::queue::Queue;
@@ -20,8 +20,8 @@ pub(super) fn inherit(queues: &mut [Queue]) -> Result<(), PolicyError> {
         let allowed: BTreeSet<&NodeName> = above.nodes.iter().collect();
         let outside: Vec<&NodeName> = queue.nodes.iter().filter(|n| !allowed.contains(n)).collect();
         if !outside.is_empty() {
-            let (parent, nodes) = (above.name.clone(), hostlist::fold(outside));
-            let place = of_queue(number, &queue.name, Some("nodes"));
+            let (parent, nodes) = (above.name.clone(), hostlist::compress(outside));
+            let place = queue_place(number, &queue.name, Some("nodes"));
             return Err(PolicyError::at(place, Problem::OutsideParent { parent, nodes }));
         }
     }

@@ -2,7 +2,7 @@
 //! tables and a topology file. Sources that contradict each other are an error.
 
 use super::error::{Place, PolicyError, Problem};
-use super::queues::named;
+use super::queues::required_name;
 use crate::config::ControllerConfig;
 use crate::hostlist;
 use crate::id::{NodeName, SwitchName, ZoneName};
@@ -18,7 +18,7 @@ pub(super) fn topology(
     let nodes = &mut topology.0;
     let mut above = BTreeMap::new();
     for (number, table) in config.leaf.iter().enumerate() {
-        let leaf = named("leaf", number, table.name.as_ref())?;
+        let leaf = required_name("leaf", number, table.name.as_ref())?;
         let place = |key| table_place("leaf", number, leaf.as_str(), key);
         if let (Some(spine), Some(superspine)) = (&table.spine, &table.superspine) {
             let first = above.entry(spine).or_insert(superspine);
@@ -39,7 +39,7 @@ pub(super) fn topology(
         }
     }
     for (number, table) in config.nvlink_domain.iter().enumerate() {
-        let domain: SwitchName = named("nvlink_domain", number, table.name.as_ref())?;
+        let domain: SwitchName = required_name("nvlink_domain", number, table.name.as_ref())?;
         let place = || table_place("nvlink_domain", number, domain.as_str(), "nodes");
         for node in expand(&table.nodes, place)? {
             let position = nodes.entry(node.clone()).or_default();
@@ -47,7 +47,7 @@ pub(super) fn topology(
         }
     }
     for (number, table) in config.zone.iter().enumerate() {
-        let zone: ZoneName = named("zone", number, table.name.as_ref())?;
+        let zone: ZoneName = required_name("zone", number, table.name.as_ref())?;
         let place = || table_place("zone", number, zone.as_str(), "nodes");
         for node in expand(&table.nodes, place)? {
             let position = nodes.entry(node.clone()).or_default();
@@ -61,7 +61,7 @@ pub(super) fn topology(
 ///
 /// # Errors
 /// [`PolicyError`], with the table.
-pub(super) fn known_nodes(
+pub(super) fn check_nodes_known(
     config: &ControllerConfig,
     known: impl Fn(&NodeName) -> bool,
 ) -> Result<(), PolicyError> {
@@ -119,7 +119,7 @@ fn set_once<N: Clone + PartialEq + std::fmt::Display>(
 }
 
 /// Every zone that a queue names must have nodes.
-pub(super) fn known_zones(policy: &Policy) -> Result<(), PolicyError> {
+pub(super) fn check_zones_known(policy: &Policy) -> Result<(), PolicyError> {
     let zones: BTreeSet<&ZoneName> =
         policy.topology.0.values().filter_map(|position| position.zone.as_ref()).collect();
     for (number, queue) in policy.queues.iter().enumerate() {

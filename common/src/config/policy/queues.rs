@@ -3,7 +3,7 @@
 
 use super::error::{Place, PolicyError, Problem};
 use super::names::{Names, access};
-use super::tree::of_queue;
+use super::tree::queue_place;
 use crate::config::{AccountTable, AmountsTable, QosTable, QueueTable};
 use crate::hostlist;
 use crate::id::QueueName;
@@ -18,7 +18,7 @@ pub(super) fn queues(tables: &[QueueTable], names: &dyn Names) -> Result<Vec<Que
     if tables.is_empty() {
         let place = Place { table: "queue", number: None, name: None, key: None };
         let name = QueueName::new("default").map_err(|error| PolicyError::at(place, error))?;
-        return Ok(vec![Queue { default: true, ..Queue::plain(name) }]);
+        return Ok(vec![Queue { default: true, ..Queue::with_defaults(name) }]);
     }
     let read = |(number, table)| queue(number, table, names);
     let mut queues = tables.iter().enumerate().map(read).collect::<Result<Vec<_>, _>>()?;
@@ -31,9 +31,9 @@ pub(super) fn queues(tables: &[QueueTable], names: &dyn Names) -> Result<Vec<Que
 }
 
 fn queue(number: usize, table: &QueueTable, names: &dyn Names) -> Result<Queue, PolicyError> {
-    let name = named("queue", number, table.name.as_ref())?;
+    let name = required_name("queue", number, table.name.as_ref())?;
     let bad = |key: &'static str, problem: Problem| {
-        PolicyError::at(of_queue(number, &name, Some(key)), problem)
+        PolicyError::at(queue_place(number, &name, Some(key)), problem)
     };
     let span = |key: &'static str, text: &str| span(text).map_err(|error| bad(key, error.into()));
     let time_limit_default = span("time_limit_default", &table.time_limit_default)?;
@@ -82,12 +82,12 @@ fn queue(number: usize, table: &QueueTable, names: &dyn Names) -> Result<Queue, 
             runtime_min: span("runtime_min", &table.runtime_min)?.unwrap_or_default(),
         },
         share_gpus: table.share_gpus,
-        ..Queue::plain(name.clone())
+        ..Queue::with_defaults(name.clone())
     })
 }
 
 /// A table's name, or an error if it has none.
-pub(super) fn named<N: Clone>(
+pub(super) fn required_name<N: Clone>(
     table: &'static str,
     number: usize,
     name: Option<&N>,
@@ -105,14 +105,14 @@ fn quota(table: &QueueTable) -> Result<Quota, Problem> {
     if table.quota_mode == QuotaMode::Isolated && !at_most.is_empty() {
         return Err(Problem::IsolatedBorrows);
     }
-    if let Some(what) = first_below(at_most, amounts) {
+    if let Some(what) = first_maximum_below_quota(at_most, amounts) {
         return Err(Problem::BorrowBelowQuota { what });
     }
     Ok(Quota { mode: table.quota_mode, amounts: amounts.clone(), at_most: at_most.clone() })
 }
 
 /// The first maximum that is below the quota.
-fn first_below(at_most: &Amounts, owed: &Amounts) -> Option<String> {
+fn first_maximum_below_quota(at_most: &Amounts, owed: &Amounts) -> Option<String> {
     let below = |most: Option<u64>, owed: Option<u64>| most.zip(owed).is_some_and(|(m, o)| m < o);
     let wide = |count: Option<u32>| count.map(u64::from);
     for (kind, most) in &at_most.gpus {
@@ -135,7 +135,7 @@ fn first_below(at_most: &Amounts, owed: &Amounts) -> Option<String> {
 
 pub(super) fn qos(tables: &[QosTable], names: &dyn Names) -> Result<Vec<Qos>, PolicyError> {
     let read = |(number, table): (usize, &QosTable)| {
-        let name = named("qos", number, table.name.as_ref())?;
+        let name = required_name("qos", number, table.name.as_ref())?;
         let bad = |(key, problem): (&'static str, Problem)| {
             let (number, name) = (Some(number), Some(name.to_string()));
             PolicyError::at(Place { table: "qos", number, name, key: Some(key) }, problem)
@@ -160,7 +160,7 @@ pub(super) fn accounts(
     names: &dyn Names,
 ) -> Result<Vec<Account>, PolicyError> {
     let read = |(number, table): (usize, &AccountTable)| {
-        let name = named("account", number, table.name.as_ref())?;
+        let name = required_name("account", number, table.name.as_ref())?;
         let members = access(&table.users, &table.groups, &[], names);
         let bad = |(key, problem): (&'static str, Problem)| {
             let (number, name) = (Some(number), Some(name.to_string()));

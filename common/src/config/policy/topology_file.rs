@@ -97,7 +97,7 @@ impl TopologyFile {
         let mut above = BTreeMap::new();
         for (number, line) in lines {
             let (node, position) = node(line, &columns).map_err(|problem| at(number, problem))?;
-            hang(&mut above, &position).map_err(|problem| at(number, problem))?;
+            record_switch_parents(&mut above, &position).map_err(|problem| at(number, problem))?;
             if let Some((first, _)) = nodes.get(&node) {
                 return Err(at(number, TopologyProblem::NodeTwice { node, first: *first }));
             }
@@ -171,7 +171,7 @@ fn node(line: &str, columns: &[Column]) -> Result<(NodeName, Position), Topology
 }
 
 /// Records the parent of each switch, which has only one.
-fn hang(
+fn record_switch_parents(
     above: &mut BTreeMap<(bool, SwitchName), SwitchName>,
     position: &Position,
 ) -> Result<(), TopologyProblem> {

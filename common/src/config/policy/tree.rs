@@ -13,19 +13,19 @@ use std::fmt::Display;
 /// # Errors
 /// The first contradiction.
 pub fn check(policy: &Policy) -> Result<(), PolicyError> {
-    once("queue", policy.queues.iter().map(|queue| &queue.name))?;
-    once("qos", policy.qos.iter().map(|qos| &qos.name))?;
-    once("account", policy.accounts.iter().map(|account| &account.name))?;
+    check_unique_names("queue", policy.queues.iter().map(|queue| &queue.name))?;
+    check_unique_names("qos", policy.qos.iter().map(|qos| &qos.name))?;
+    check_unique_names("account", policy.accounts.iter().map(|account| &account.name))?;
     one_default(&policy.queues)?;
-    parents(&policy.queues)
+    check_parents(&policy.queues)
 }
 
 /// The place of a key of the queue at this position.
-pub(super) fn of_queue(number: usize, queue: &QueueName, key: Option<&'static str>) -> Place {
+pub(super) fn queue_place(number: usize, queue: &QueueName, key: Option<&'static str>) -> Place {
     Place { table: "queue", number: Some(number), name: Some(queue.to_string()), key }
 }
 
-fn once<N: Ord + Display>(
+fn check_unique_names<N: Ord + Display>(
     table: &'static str,
     names: impl Iterator<Item = N>,
 ) -> Result<(), PolicyError> {
@@ -47,14 +47,14 @@ fn one_default(queues: &[Queue]) -> Result<(), PolicyError> {
         return Err(PolicyError::at(place, Problem::NoDefault));
     };
     let Some((number, second)) = defaults.next() else { return Ok(()) };
-    let place = of_queue(number, &second.name, Some("default"));
+    let place = queue_place(number, &second.name, Some("default"));
     Err(PolicyError::at(place, Problem::TwoDefaults(first.name.clone())))
 }
 
-fn parents(queues: &[Queue]) -> Result<(), PolicyError> {
+fn check_parents(queues: &[Queue]) -> Result<(), PolicyError> {
     let by_name: BTreeMap<&QueueName, &Queue> = queues.iter().map(|q| (&q.name, q)).collect();
     for (number, queue) in queues.iter().enumerate() {
-        let place = || of_queue(number, &queue.name, Some("parent"));
+        let place = || queue_place(number, &queue.name, Some("parent"));
         let mut path = vec![&queue.name];
         let mut above = queue.parent.as_ref();
         while let Some(name) = above {

@@ -61,7 +61,7 @@ impl NodeRange {
 ///
 /// # Errors
 /// [`ElasticError`] for a combination with incompatible options.
-pub fn nodes(given: &Given) -> Result<Option<NodeRange>, ElasticError> {
+pub fn node_range(given: &Given) -> Result<Option<NodeRange>, ElasticError> {
     let Some((count, least)) = given.nodes().and_then(|count| Some((count, count.least?))) else {
         return Ok(None);
     };
@@ -103,7 +103,7 @@ mod tests {
             let attribute = Attribute::by_name(name).unwrap();
             given.set(attribute, read_value(attribute.row().kind, text).unwrap());
         }
-        nodes(&given).map_err(|error| error.to_string())
+        node_range(&given).map_err(|error| error.to_string())
     }
 
     #[test]

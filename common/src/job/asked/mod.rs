@@ -29,7 +29,7 @@ pub enum AskedError {
 pub fn request(given: &Given, asked: &Request) -> Result<Request, AskedError> {
     let (gpus, kinds) = gpus(given);
     let mut kinds = kinds.into_iter();
-    let range = elastic::nodes(given)?;
+    let range = elastic::node_range(given)?;
     let tasks = per_gpu::tasks(given, gpus)?;
     let tasks = tasks.unwrap_or_else(|| tasks_of(given));
     let cpus = per_gpu::cpus(given, gpus, tasks)?;

@@ -56,7 +56,7 @@ impl Given {
 
     /// Overrides the attributes `below`. Alternatives are overridden together.
     #[must_use]
-    pub fn over(self, mut below: Self) -> Self {
+    pub fn override_on(self, mut below: Self) -> Self {
         for attribute in self.0.keys() {
             attribute.alternatives().for_each(|other| drop(below.0.remove(&other)));
         }

@@ -21,7 +21,7 @@ pub struct GpuCount {
 impl FromStr for GpuCount {
     type Err = ValueError;
     fn from_str(text: &str) -> Result<Self, ValueError> {
-        let (kinds, count) = read_kinds_of(text)?;
+        let (kinds, count) = split_kinds(text)?;
         if count.contains('.') || matches!(read_amount(count), Ok(GpuAmount::Parts(_))) {
             return Err(ValueError::GpuShareHere);
         }
@@ -51,7 +51,7 @@ pub struct GpusValue {
 impl FromStr for GpusValue {
     type Err = ValueError;
     fn from_str(text: &str) -> Result<Self, ValueError> {
-        let (kinds, amount) = read_kinds_of(text)?;
+        let (kinds, amount) = split_kinds(text)?;
         Ok(Self { kinds, amount: read_amount(amount)? })
     }
 }
@@ -98,7 +98,7 @@ fn read_share(whole: &str, decimals: &str) -> Option<GpuAmount> {
 }
 
 /// The kinds before the last colon, and the rest after it.
-fn read_kinds_of(text: &str) -> Result<(Vec<GpuKind>, &str), ValueError> {
+fn split_kinds(text: &str) -> Result<(Vec<GpuKind>, &str), ValueError> {
     if text.contains(',') {
         return Err(ValueError::GpuKinds);
     }
@@ -135,19 +135,19 @@ pub(super) fn join_kinds(kinds: &[GpuKind]) -> String {
 }
 
 /// The kinds before a count: `h100|a100:`; empty for any.
-fn kinds_before(kinds: &[GpuKind]) -> String {
+fn kinds_prefix(kinds: &[GpuKind]) -> String {
     if kinds.is_empty() { String::new() } else { format!("{}:", join_kinds(kinds)) }
 }
 
 impl fmt::Display for GpuCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", kinds_before(&self.kinds), self.count)
+        write!(f, "{}{}", kinds_prefix(&self.kinds), self.count)
     }
 }
 
 impl fmt::Display for GpusValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&kinds_before(&self.kinds))?;
+        f.write_str(&kinds_prefix(&self.kinds))?;
         match self.amount {
             GpuAmount::Whole(gpus) => gpus.fmt(f),
             GpuAmount::Parts(parts) => parts.fmt(f),

@@ -16,23 +16,25 @@ use std::str::FromStr;
 /// The forms that can be written; for a time, that it must be given as one.
 pub fn read_value(kind: Kind, text: &str) -> Result<Value, String> {
     match kind {
-        Kind::Account => text.parse().map(Value::Account).map_err(string),
+        Kind::Account => text.parse().map(Value::Account).map_err(error_text),
         Kind::Array => parse::<ArraySpec>(text),
         Kind::Begin | Kind::Deadline => Err("give a time, not a text".to_owned()),
         Kind::Bytes => parse::<Bytes>(text),
         Kind::Constraint => parse::<Constraint>(text),
-        Kind::Count => read_count(text).map(Value::Count).map_err(string),
+        Kind::Count => read_count(text).map(Value::Count).map_err(error_text),
         Kind::Dependency => parse::<Dependency>(text),
         Kind::Flag => Ok(Value::Flag(true)),
         Kind::GpuCount => parse::<GpuCount>(text),
-        Kind::GpuKinds => read_kinds(text).map(Value::GpuKinds).map_err(string),
+        Kind::GpuKinds => read_kinds(text).map(Value::GpuKinds).map_err(error_text),
         Kind::Gpus => parse::<GpusValue>(text),
         Kind::Gres => parse::<Gres>(text),
         Kind::Hosts => parse::<Hosts>(text),
-        Kind::Launch => read_launch(text).map(Value::Launch).map_err(string),
-        Kind::MailAddress => addresses(text).map(|_| Value::Text(text.to_owned())).map_err(string),
+        Kind::Launch => read_launch(text).map(Value::Launch).map_err(error_text),
+        Kind::MailAddress => {
+            addresses(text).map(|_| Value::Text(text.to_owned())).map_err(error_text)
+        }
         Kind::MailEvents => parse::<MailEvents>(text),
-        Kind::Near => read_near(text).map(Value::Near).map_err(string),
+        Kind::Near => read_near(text).map(Value::Near).map_err(error_text),
         Kind::Nice => parse::<i32>(text),
         Kind::NodeCount => parse::<NodeCount>(text),
         Kind::OpenMode => match text {
@@ -40,9 +42,9 @@ pub fn read_value(kind: Kind, text: &str) -> Result<Value, String> {
             "truncate" => Ok(Value::OpenMode(OpenMode::Truncate)),
             _ => Err("write append or truncate".to_owned()),
         },
-        Kind::Qos => text.parse().map(Value::Qos).map_err(string),
-        Kind::Queue => read_queue(text).map(Value::Queue).map_err(string),
-        Kind::Reservation => text.parse().map(Value::Reservation).map_err(string),
+        Kind::Qos => text.parse().map(Value::Qos).map_err(error_text),
+        Kind::Queue => read_queue(text).map(Value::Queue).map_err(error_text),
+        Kind::Reservation => text.parse().map(Value::Reservation).map_err(error_text),
         Kind::ResizeSignal => parse::<ResizeSignal>(text),
         Kind::Signal => parse::<Warning>(text),
         Kind::Switches => parse::<Switches>(text),
@@ -58,10 +60,10 @@ pub fn read_value(kind: Kind, text: &str) -> Result<Value, String> {
 }
 
 fn parse<T: FromStr<Err: Display> + Into<Value>>(text: &str) -> Result<Value, String> {
-    text.parse::<T>().map(Into::into).map_err(string)
+    text.parse::<T>().map(Into::into).map_err(error_text)
 }
 
-fn string(error: impl Display) -> String {
+fn error_text(error: impl Display) -> String {
     error.to_string()
 }
 

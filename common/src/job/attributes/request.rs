@@ -17,46 +17,47 @@ impl Ask {
     pub fn set(&mut self, attribute: Attribute, value: Option<&Value>) {
         match attribute {
             Attribute::JobName => set_if_given(&mut self.name, value),
-            Attribute::Account => self.account = typed(value),
-            Attribute::Qos => self.qos = typed(value),
-            Attribute::Service => self.service = is_set(value),
-            Attribute::Comment => self.comment = typed(value),
-            Attribute::Queue => self.queue = typed(value),
+            Attribute::Account => self.account = value_as(value),
+            Attribute::Qos => self.qos = value_as(value),
+            Attribute::Service => self.service = is_true(value),
+            Attribute::Comment => self.comment = value_as(value),
+            Attribute::Queue => self.queue = value_as(value),
             Attribute::Time => {
-                let limit: Option<TimeLimit> = typed(value);
+                let limit: Option<TimeLimit> = value_as(value);
                 self.unlimited = limit.is_some_and(|limit| limit.0.is_none());
                 self.time_limit = limit.and_then(|limit| limit.0);
             }
-            Attribute::Begin => self.begin_at = typed(value),
-            Attribute::Deadline => self.deadline = typed(value),
-            Attribute::Reservation => self.reservation = typed(value),
-            Attribute::Hold => self.hold = is_set(value),
-            Attribute::Nice => self.nice = typed(value).unwrap_or(0),
-            Attribute::Dependency => self.dependency = typed(value),
-            Attribute::KillOnInvalidDep => self.kill_on_invalid_dependency = is_set(value),
-            Attribute::Output => self.stdout = typed(value),
-            Attribute::Error => self.stderr = typed(value),
-            Attribute::Input => self.stdin = typed(value),
-            Attribute::OpenMode => self.open_mode = typed(value).unwrap_or_default(),
+            Attribute::Begin => self.begin_at = value_as(value),
+            Attribute::Deadline => self.deadline = value_as(value),
+            Attribute::Reservation => self.reservation = value_as(value),
+            Attribute::Hold => self.hold = is_true(value),
+            Attribute::Nice => self.nice = value_as(value).unwrap_or(0),
+            Attribute::Dependency => self.dependency = value_as(value),
+            Attribute::KillOnInvalidDep => self.kill_on_invalid_dependency = is_true(value),
+            Attribute::Output => self.stdout = value_as(value),
+            Attribute::Error => self.stderr = value_as(value),
+            Attribute::Input => self.stdin = value_as(value),
+            Attribute::OpenMode => self.open_mode = value_as(value).unwrap_or_default(),
             Attribute::Chdir => set_if_given(&mut self.work_dir, value),
-            Attribute::Array => self.array = typed(value),
+            Attribute::Array => self.array = value_as(value),
             Attribute::ArrayLimit => {
-                self.array = self.array.take().map(|array| array.with_limit(typed(value)));
+                self.array = self.array.take().map(|array| array.with_limit(value_as(value)));
             }
-            Attribute::Launch => self.launch = typed(value).unwrap_or_default(),
-            Attribute::Container => self.container = typed(value),
-            Attribute::Signal => self.warning = typed(value),
+            Attribute::Launch => self.launch = value_as(value).unwrap_or_default(),
+            Attribute::Container => self.container = value_as(value),
+            Attribute::Signal => self.warning = value_as(value),
             Attribute::MailType => {
                 let mail = self.mail.take().unwrap_or_default();
-                self.mail = Mail { on: typed(value).unwrap_or_default(), ..mail }.kept();
+                self.mail =
+                    Mail { on: value_as(value).unwrap_or_default(), ..mail }.none_if_default();
             }
             Attribute::MailUser => {
                 let mail = self.mail.take().unwrap_or_default();
-                self.mail = Mail { to: typed(value), ..mail }.kept();
+                self.mail = Mail { to: value_as(value), ..mail }.none_if_default();
             }
-            Attribute::ResizeSignal => self.resize_signal = typed(value),
+            Attribute::ResizeSignal => self.resize_signal = value_as(value),
             Attribute::Requeue => self.requeue = true,
-            Attribute::NoRequeue => self.requeue = !is_set(value),
+            Attribute::NoRequeue => self.requeue = !is_true(value),
             Attribute::Preemptible => self.preemptible = value.map(|_| true),
             Attribute::NoPreemptible => self.preemptible = value.map(|_| false),
             _ => self.request.set(attribute, value),
@@ -68,18 +69,18 @@ impl Ask {
     pub fn value(&self, attribute: Attribute) -> Option<Value> {
         let request = &self.request;
         match attribute {
-            Attribute::Account => value_of(&self.account),
-            Attribute::Qos => value_of(&self.qos),
-            Attribute::Comment => value_of(&self.comment),
-            Attribute::Queue => value_of(&self.queue),
-            Attribute::Deadline => value_of(&self.deadline),
-            Attribute::Reservation => value_of(&self.reservation),
+            Attribute::Account => optional_value(&self.account),
+            Attribute::Qos => optional_value(&self.qos),
+            Attribute::Comment => optional_value(&self.comment),
+            Attribute::Queue => optional_value(&self.queue),
+            Attribute::Deadline => optional_value(&self.deadline),
+            Attribute::Reservation => optional_value(&self.reservation),
             Attribute::Nice => (self.nice != 0).then_some(Value::Integer(self.nice)),
-            Attribute::Constraint => value_of(&request.constraint),
+            Attribute::Constraint => optional_value(&request.constraint),
             Attribute::Nodelist => hosts_value(&request.only_nodes),
             Attribute::Exclude => hosts_value(&request.not_nodes),
-            Attribute::Array => value_of(&self.array),
-            Attribute::Container => value_of(&self.container),
+            Attribute::Array => optional_value(&self.array),
+            Attribute::Container => optional_value(&self.container),
             _ => None,
         }
     }
@@ -89,34 +90,34 @@ impl Request {
     /// Sets an attribute of the resources, or removes it.
     fn set(&mut self, attribute: Attribute, value: Option<&Value>) {
         match attribute {
-            Attribute::Nodes => set_nodes(self, typed(value)),
-            Attribute::Ntasks => set_tasks(self, typed(value)),
-            Attribute::NtasksPerNode => self.tasks_per_node = typed(value).map(Tasks),
-            Attribute::CpusPerTask => self.cpus_per_task = Cpus(typed(value).unwrap_or(1)),
-            Attribute::Mem => self.memory = typed(value).map(MemoryRequest::PerNode),
-            Attribute::MemPerCpu => self.memory = typed(value).map(MemoryRequest::PerCpu),
-            Attribute::MemPerGpu => self.memory = typed(value).map(MemoryRequest::PerGpu),
+            Attribute::Nodes => set_nodes(self, value_as(value)),
+            Attribute::Ntasks => set_tasks(self, value_as(value)),
+            Attribute::NtasksPerNode => self.tasks_per_node = value_as(value).map(Tasks),
+            Attribute::CpusPerTask => self.cpus_per_task = Cpus(value_as(value).unwrap_or(1)),
+            Attribute::Mem => self.memory = value_as(value).map(MemoryRequest::PerNode),
+            Attribute::MemPerCpu => self.memory = value_as(value).map(MemoryRequest::PerCpu),
+            Attribute::MemPerGpu => self.memory = value_as(value).map(MemoryRequest::PerGpu),
             Attribute::Gpus => {
-                let gpus: Option<GpusValue> = typed(value);
+                let gpus: Option<GpusValue> = value_as(value);
                 let kinds = gpus.as_ref().map(|gpus| gpus.kinds.clone());
                 set_gpus(self, gpus.map(|gpus| to_request(gpus.amount)), kinds);
             }
             Attribute::GpusPerNode => {
-                let gpus: Option<GpuCount> = typed(value);
+                let gpus: Option<GpuCount> = value_as(value);
                 let kinds = gpus.as_ref().map(|gpus| gpus.kinds.clone());
                 set_gpus(self, gpus.map(|gpus| GpuRequest::PerNode(gpus.count)), kinds);
             }
             Attribute::GpusPerTask => {
-                let gpus: Option<GpuCount> = typed(value);
+                let gpus: Option<GpuCount> = value_as(value);
                 let kinds = gpus.as_ref().map(|gpus| gpus.kinds.clone());
                 set_gpus(self, gpus.map(|gpus| GpuRequest::PerTask(gpus.count)), kinds);
             }
-            Attribute::GpuKind => set_kinds(self, typed(value).unwrap_or_default()),
-            Attribute::Exclusive => self.exclusive = is_set(value),
-            Attribute::Grow => self.grow = is_set(value),
-            Attribute::Near => self.near = typed(value),
-            Attribute::Segment => self.segment = typed(value).map(Nodes),
-            Attribute::Constraint => self.constraint = typed(value),
+            Attribute::GpuKind => set_kinds(self, value_as(value).unwrap_or_default()),
+            Attribute::Exclusive => self.exclusive = is_true(value),
+            Attribute::Grow => self.grow = is_true(value),
+            Attribute::Near => self.near = value_as(value),
+            Attribute::Segment => self.segment = value_as(value).map(Nodes),
+            Attribute::Constraint => self.constraint = value_as(value),
             Attribute::Nodelist => self.only_nodes = hosts(value),
             Attribute::Exclude => self.not_nodes = hosts(value),
             _ => {}
@@ -124,27 +125,27 @@ impl Request {
     }
 }
 
-fn typed<T: FromValue + Clone>(value: Option<&Value>) -> Option<T> {
+fn value_as<T: FromValue + Clone>(value: Option<&Value>) -> Option<T> {
     value.and_then(T::from_value).cloned()
 }
 
-fn value_of<T: Clone + Into<Value>>(field: &Option<T>) -> Option<Value> {
+fn optional_value<T: Clone + Into<Value>>(field: &Option<T>) -> Option<Value> {
     field.clone().map(Into::into)
 }
 
-fn is_set(value: Option<&Value>) -> bool {
-    typed(value).unwrap_or(false)
+fn is_true(value: Option<&Value>) -> bool {
+    value_as(value).unwrap_or(false)
 }
 
 /// Texts that every request has.
 fn set_if_given(field: &mut String, value: Option<&Value>) {
-    if let Some(text) = typed(value) {
+    if let Some(text) = value_as(value) {
         *field = text;
     }
 }
 
 fn hosts(value: Option<&Value>) -> Vec<crate::id::NodeName> {
-    typed::<Hosts>(value).map(|hosts| hosts.0).unwrap_or_default()
+    value_as::<Hosts>(value).map(|hosts| hosts.0).unwrap_or_default()
 }
 
 fn hosts_value(nodes: &[crate::id::NodeName]) -> Option<Value> {

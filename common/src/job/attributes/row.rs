@@ -202,7 +202,7 @@ impl Row {
         Self { short: Some(letter), ..self }
     }
 
-    pub(super) const fn alias(self, name: &'static str, is_shown: bool) -> Self {
+    pub(super) const fn with_alias(self, name: &'static str, is_shown: bool) -> Self {
         Self { alias: Some(Alias { name, is_shown }), ..self }
     }
 
@@ -227,15 +227,15 @@ impl Row {
         Self { is_submitted: false, ..self }
     }
 
-    pub(super) const fn client(self) -> Self {
+    pub(super) const fn for_client(self) -> Self {
         Self { is_client: true, ..self }
     }
 
-    pub(super) const fn of_set(self) -> Self {
+    pub(super) const fn for_set(self) -> Self {
         Self { is_of_set: true, ..self }
     }
 
-    pub(super) const fn of_component(self) -> Self {
+    pub(super) const fn for_component(self) -> Self {
         Self { is_of_component: true, ..self }
     }
 
@@ -248,7 +248,7 @@ impl Row {
     }
 
     /// The field of squeue and sacct.
-    pub(super) const fn field(
+    pub(super) const fn slurm_field(
         self,
         letter: char,
         squeue: &'static str,

@@ -27,7 +27,7 @@ pub const ROWS: &[Row] = &[
         .changeable(Changeable::Waiting, Removed::Never)
         .label("account")
         .column()
-        .field('a', "account", "Account", "ACCOUNT")
+        .slurm_field('a', "account", "Account", "ACCOUNT")
         .json("account")
         .scontrol(&["Account"])
         .variable("ACCOUNT", ALL),
@@ -41,7 +41,7 @@ pub const ROWS: &[Row] = &[
         .changeable(Changeable::Waiting, Removed::ByNone)
         .label("qos")
         .column()
-        .field('q', "qos", "QOS", "QOS")
+        .slurm_field('q', "qos", "QOS", "QOS")
         .json("qos")
         .scontrol(&["QOS"])
         .variable("QOS", ALL),
@@ -55,7 +55,7 @@ pub const ROWS: &[Row] = &[
         .changeable(Changeable::Started, Removed::ByEmpty)
         .label("comment")
         .column()
-        .field('k', "comment", "Comment", "COMMENT")
+        .slurm_field('k', "comment", "Comment", "COMMENT")
         .json("comment")
         .scontrol(&["Comment"]),
     row(Attribute::Nodes, "nodes", Kind::NodeCount)
@@ -68,7 +68,7 @@ pub const ROWS: &[Row] = &[
         .short('N')
         .changeable(Changeable::Waiting, Removed::Never)
         .with_change_help("Number of nodes; without --ntasks the tasks per node stay the same")
-        .of_component()
+        .for_component()
         .scontrol(&["NumNodes", "ReqNodes"]),
     row(Attribute::Ntasks, "ntasks", Kind::TaskCount)
         .help(
@@ -80,29 +80,29 @@ pub const ROWS: &[Row] = &[
         .short('n')
         .choice(Choice::Tasks)
         .changeable(Changeable::Waiting, Removed::Never)
-        .of_component()
+        .for_component()
         .scontrol(&["NumTasks"])
         .variable("NTASKS", SRUN),
     row(Attribute::NtasksPerNode, "ntasks-per-node", Kind::Count)
         .help(Heading::Resources, "COUNT", "Maximum number of tasks per node")
-        .alias("tasks-per-node", false)
-        .of_component(),
+        .with_alias("tasks-per-node", false)
+        .for_component(),
     row(Attribute::CpusPerTask, "cpus-per-task", Kind::Count)
         .help(Heading::Resources, "COUNT", "CPUs per task [default: 1]")
         .short('c')
         .choice(Choice::Cpus)
         .changeable(Changeable::Waiting, Removed::Never)
         .change_alias("cpus")
-        .of_component()
+        .for_component()
         .scontrol(&["CPUs/Task", "CPUsPerTask"]),
     row(Attribute::NtasksPerGpu, "ntasks-per-gpu", Kind::Count)
         .help(Heading::Resources, "COUNT", "Tasks per requested GPU")
         .choice(Choice::Tasks)
-        .of_component(),
+        .for_component(),
     row(Attribute::CpusPerGpu, "cpus-per-gpu", Kind::Count)
         .help(Heading::Resources, "COUNT", "CPUs per requested GPU")
         .choice(Choice::Cpus)
-        .of_component(),
+        .for_component(),
     row(Attribute::Mem, "mem", Kind::Bytes)
         .help(
             Heading::Resources,
@@ -112,18 +112,18 @@ pub const ROWS: &[Row] = &[
         .choice(Choice::Memory)
         .changeable(Changeable::Waiting, Removed::Never)
         .with_change_help("Memory per node, in MiB or with K, M, G, T")
-        .of_component()
+        .for_component()
         .scontrol(&["MinMemoryNode"])
         .variable("MEM_PER_NODE", ALL),
     row(Attribute::MemPerCpu, "mem-per-cpu", Kind::Bytes)
         .help(Heading::Resources, "SIZE", "Memory per CPU")
         .choice(Choice::Memory)
-        .of_component()
+        .for_component()
         .variable("MEM_PER_CPU", ALL),
     row(Attribute::MemPerGpu, "mem-per-gpu", Kind::Bytes)
         .help(Heading::Resources, "SIZE", "Memory per GPU")
         .choice(Choice::Memory)
-        .of_component()
+        .for_component()
         .variable("MEM_PER_GPU", ALL),
     row(Attribute::Gpus, "gpus", Kind::Gpus)
         .help(
@@ -137,18 +137,18 @@ pub const ROWS: &[Row] = &[
         .choice(Choice::Gpus)
         .changeable(Changeable::Waiting, Removed::ByNone)
         .with_change_help("GPUs in the whole job: 8, h100:8, 0.5")
-        .of_component()
+        .for_component()
         .variable("GPUS", ALL),
     row(Attribute::GpusPerNode, "gpus-per-node", Kind::GpuCount)
         .help(Heading::Resources, "[KIND:]COUNT", "GPUs per node")
         .choice(Choice::Gpus)
         .changeable(Changeable::Waiting, Removed::Never)
-        .of_component()
+        .for_component()
         .variable("GPUS_PER_NODE", ALL),
     row(Attribute::GpusPerTask, "gpus-per-task", Kind::GpuCount)
         .help(Heading::Resources, "[KIND:]COUNT", "GPUs per task")
         .choice(Choice::Gpus)
-        .of_component()
+        .for_component()
         .variable("GPUS_PER_TASK", ALL),
     row(Attribute::Gres, "gres", Kind::Gres)
         .help(
@@ -157,16 +157,16 @@ pub const ROWS: &[Row] = &[
             "GPUs per node, in Slurm's syntax (gpu:2, gpu:h100:2)",
         )
         .choice(Choice::Gpus)
-        .of_component()
+        .for_component()
         .variable("GRES", ALL),
     row(Attribute::GpuKind, "gpu-kind", Kind::GpuKinds)
         .help(Heading::Resources, "KIND", "Kind of GPU, alternatives (h100|a100), or any")
         .change_only()
         .changeable(Changeable::Waiting, Removed::ByAny)
-        .of_component(),
+        .for_component(),
     row(Attribute::Exclusive, "exclusive", Kind::Flag)
         .help(Heading::Resources, "", "Use whole nodes, which no other job shares")
-        .of_component()
+        .for_component()
         .variable("EXCLUSIVE", ALL),
     row(Attribute::Grow, "grow", Kind::Flag).help(
         Heading::Resources,
@@ -177,9 +177,9 @@ pub const ROWS: &[Row] = &[
     row(Attribute::Queue, "queue", Kind::Queue)
         .help(Heading::PlacementAndTime, "NAME", "Queue [default: the cluster's default queue]")
         .short('p')
-        .alias("partition", true)
+        .with_alias("partition", true)
         .changeable(Changeable::Waiting, Removed::Never)
-        .of_component()
+        .for_component()
         .label("queue")
         .column()
         .json("partition")
@@ -205,7 +205,7 @@ pub const ROWS: &[Row] = &[
             "Earliest start: now+1hour, 16:30, tomorrow, 2030-01-31T08:00",
         )
         .changeable(Changeable::Waiting, Removed::ByNone)
-        .of_set()
+        .for_set()
         .scontrol(&["StartTime", "EligibleTime"]),
     row(Attribute::Deadline, "deadline", Kind::Deadline)
         .help(
@@ -214,8 +214,8 @@ pub const ROWS: &[Row] = &[
             "Deadline: the job must end by then according to its time limit, or never starts",
         )
         .changeable(Changeable::Waiting, Removed::ByNone)
-        .of_set()
-        .field(' ', "deadline", "", "DEADLINE")
+        .for_set()
+        .slurm_field(' ', "deadline", "", "DEADLINE")
         .json("deadline")
         .scontrol(&["Deadline"]),
     row(Attribute::Reservation, "reservation", Kind::Reservation)
@@ -227,7 +227,7 @@ pub const ROWS: &[Row] = &[
         .changeable(Changeable::Waiting, Removed::ByNone)
         .label("reservation")
         .column()
-        .field('v', "reservation", "Reservation", "RESERVATION")
+        .slurm_field('v', "reservation", "Reservation", "RESERVATION")
         .json("resv_name")
         .scontrol(&["Reservation", "ReservationName"])
         .variable("RESERVATION", ALL),
@@ -241,11 +241,11 @@ pub const ROWS: &[Row] = &[
         .choice(Choice::Nearness)
         .changeable(Changeable::Waiting, Removed::ByNone)
         .with_change_help("Prefer or require nodes in one topology group: leaf, leaf:required")
-        .of_component(),
+        .for_component(),
     row(Attribute::Switches, "switches", Kind::Switches)
         .help(Heading::PlacementAndTime, "1", "Slurm's option for --near=leaf: --switches=1")
         .choice(Choice::Nearness)
-        .of_component()
+        .for_component()
         .variable("REQ_SWITCH", ALL),
     row(Attribute::Segment, "segment", Kind::Count)
         .help(
@@ -254,14 +254,14 @@ pub const ROWS: &[Row] = &[
             "Split the nodes into blocks of this size, each within one group [without --near: \
              nvlink-domain:required]",
         )
-        .of_component(),
+        .for_component(),
     row(Attribute::MaxPerNode, "max-per-node", Kind::Count)
         .help(
             Heading::PlacementAndTime,
             "COUNT",
             "Run at most COUNT of your jobs with this name per node",
         )
-        .of_component(),
+        .for_component(),
     row(Attribute::Hold, "hold", Kind::Flag)
         .help(Heading::PlacementAndTime, "", "Hold the job until `kantctl release`")
         .short('H'),
@@ -270,7 +270,7 @@ pub const ROWS: &[Row] = &[
         .changeable(Changeable::Waiting, Removed::Never)
         .with_change_help("Lower the priority by N; operators can use negative values")
         .label("nice")
-        .field('y', "nice", "", "NICE")
+        .slurm_field('y', "nice", "", "NICE")
         .json("nice")
         .scontrol(&["Nice"]),
     row(Attribute::Constraint, "constraint", Kind::Constraint)
@@ -281,16 +281,16 @@ pub const ROWS: &[Row] = &[
         )
         .short('C')
         .changeable(Changeable::Waiting, Removed::ByNone)
-        .of_component()
+        .for_component()
         .label("features")
-        .field('f', "feature", "Constraints", "FEATURES")
+        .slurm_field('f', "feature", "Constraints", "FEATURES")
         .json("features")
         .scontrol(&["Features"]),
     row(Attribute::Nodelist, "nodelist", Kind::Hosts)
         .help(Heading::PlacementAndTime, "NODES", "Use only these nodes, e.g. g[001-004],login")
         .short('w')
         .changeable(Changeable::Waiting, Removed::ByNone)
-        .of_component()
+        .for_component()
         .label("only on")
         .json("required_nodes")
         .scontrol(&["ReqNodeList", "NodeList"]),
@@ -298,7 +298,7 @@ pub const ROWS: &[Row] = &[
         .help(Heading::PlacementAndTime, "NODES", "Do not use these nodes")
         .short('x')
         .changeable(Changeable::Waiting, Removed::ByNone)
-        .of_component()
+        .for_component()
         .label("not on")
         .json("excluded_nodes")
         .scontrol(&["ExcNodeList"]),
@@ -313,7 +313,7 @@ pub const ROWS: &[Row] = &[
         .short('d')
         .changeable(Changeable::Waiting, Removed::ByNone)
         .with_change_help("Jobs to wait for: afterok:20, or none")
-        .of_set()
+        .for_set()
         .scontrol(&["Dependency"]),
     row(Attribute::KillOnInvalidDep, "kill-on-invalid-dep", Kind::YesNo).help(
         Heading::PlacementAndTime,
@@ -364,7 +364,7 @@ pub const ROWS: &[Row] = &[
             "once|per-node|per-task",
             "Run the script once, once on every node, or once for every task [default: once]",
         )
-        .of_component(),
+        .for_component(),
     row(Attribute::Container, "container", Kind::Text)
         .help(
             Heading::Execution,
@@ -390,13 +390,13 @@ pub const ROWS: &[Row] = &[
              TIME_LIMIT, TIME_LIMIT_90 (80, 50), ARRAY_TASKS",
         )
         .changeable(Changeable::Started, Removed::Never)
-        .of_set()
+        .for_set()
         .scontrol(&["MailType"]),
     row(Attribute::MailUser, "mail-user", Kind::MailAddress)
         .help(Heading::Execution, "ADDRESS", "Recipient of e-mails [default: you]")
         .changeable(Changeable::Started, Removed::ByEmpty)
         .with_change_help("Recipient of e-mails [default: the job's owner]")
-        .of_set()
+        .for_set()
         .scontrol(&["MailUser"]),
     row(Attribute::ResizeSignal, "resize-signal", Kind::ResizeSignal).help(
         Heading::Execution,
@@ -411,7 +411,7 @@ pub const ROWS: &[Row] = &[
             "Environment variables to pass to the job: ALL, NONE, or NAME,NAME=VALUE [default: \
              ALL]",
         )
-        .client()
+        .for_client()
         .variable("EXPORT", SBATCH),
     row(Attribute::Requeue, "requeue", Kind::Flag)
         .help(Heading::Execution, "", "Start the job again when a node is lost (the default)")
@@ -433,19 +433,19 @@ pub const ROWS: &[Row] = &[
         .choice(Choice::Preemptible),
     row(Attribute::Parsable, "parsable", Kind::Flag)
         .help(Heading::Execution, "", "Print only the job's id")
-        .client(),
+        .for_client(),
     row(Attribute::TestOnly, "test-only", Kind::Flag)
         .help(Heading::Execution, "", "Do not submit: show when and where the job would start")
         .choice(Choice::Waiting)
-        .client(),
+        .for_client(),
     row(Attribute::Wait, "wait", Kind::Flag)
         .help(Heading::Execution, "", "Wait until the job ends, and exit with its exit code")
         .short('W')
         .choice(Choice::Waiting)
-        .client()
+        .for_client()
         .variable("WAIT", SBATCH),
     row(Attribute::Quiet, "quiet", Kind::Flag)
         .help(Heading::Execution, "", "Print only errors")
         .short('Q')
-        .client(),
+        .for_client(),
 ];

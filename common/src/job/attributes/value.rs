@@ -135,33 +135,33 @@ impl<'de> DeserializeSeed<'de> for Kind {
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Option<Value>, D::Error> {
         match self {
-            Self::Account => typed::<AccountName, D>(from),
-            Self::Array => typed::<ArraySpec, D>(from),
-            Self::Begin | Self::Deadline => typed::<Time, D>(from),
-            Self::Bytes => typed::<Bytes, D>(from),
-            Self::Constraint => typed::<Constraint, D>(from),
-            Self::Count => typed::<u32, D>(from),
-            Self::Dependency => typed::<Dependency, D>(from),
-            Self::Export | Self::MailAddress | Self::Text => typed::<String, D>(from),
-            Self::Flag | Self::YesNo => typed::<bool, D>(from),
-            Self::GpuCount => typed::<GpuCount, D>(from),
-            Self::GpuKinds => typed::<Vec<GpuKind>, D>(from),
-            Self::Gpus => typed::<GpusValue, D>(from),
-            Self::Gres => typed::<Gres, D>(from),
-            Self::Hosts => typed::<Hosts, D>(from),
-            Self::Launch => typed::<Launch, D>(from),
-            Self::MailEvents => typed::<MailEvents, D>(from),
-            Self::Near => typed::<Nearness, D>(from),
-            Self::Nice => typed::<i32, D>(from),
-            Self::NodeCount => typed::<NodeCount, D>(from),
-            Self::OpenMode => typed::<OpenMode, D>(from),
-            Self::Qos => typed::<QosName, D>(from),
-            Self::Queue => typed::<QueueName, D>(from),
-            Self::Reservation => typed::<ReservationName, D>(from),
-            Self::ResizeSignal => typed::<ResizeSignal, D>(from),
-            Self::Signal => typed::<Warning, D>(from),
-            Self::Switches => typed::<Switches, D>(from),
-            Self::TaskCount => typed::<TaskCount, D>(from),
+            Self::Account => deserialize_value::<AccountName, D>(from),
+            Self::Array => deserialize_value::<ArraySpec, D>(from),
+            Self::Begin | Self::Deadline => deserialize_value::<Time, D>(from),
+            Self::Bytes => deserialize_value::<Bytes, D>(from),
+            Self::Constraint => deserialize_value::<Constraint, D>(from),
+            Self::Count => deserialize_value::<u32, D>(from),
+            Self::Dependency => deserialize_value::<Dependency, D>(from),
+            Self::Export | Self::MailAddress | Self::Text => deserialize_value::<String, D>(from),
+            Self::Flag | Self::YesNo => deserialize_value::<bool, D>(from),
+            Self::GpuCount => deserialize_value::<GpuCount, D>(from),
+            Self::GpuKinds => deserialize_value::<Vec<GpuKind>, D>(from),
+            Self::Gpus => deserialize_value::<GpusValue, D>(from),
+            Self::Gres => deserialize_value::<Gres, D>(from),
+            Self::Hosts => deserialize_value::<Hosts, D>(from),
+            Self::Launch => deserialize_value::<Launch, D>(from),
+            Self::MailEvents => deserialize_value::<MailEvents, D>(from),
+            Self::Near => deserialize_value::<Nearness, D>(from),
+            Self::Nice => deserialize_value::<i32, D>(from),
+            Self::NodeCount => deserialize_value::<NodeCount, D>(from),
+            Self::OpenMode => deserialize_value::<OpenMode, D>(from),
+            Self::Qos => deserialize_value::<QosName, D>(from),
+            Self::Queue => deserialize_value::<QueueName, D>(from),
+            Self::Reservation => deserialize_value::<ReservationName, D>(from),
+            Self::ResizeSignal => deserialize_value::<ResizeSignal, D>(from),
+            Self::Signal => deserialize_value::<Warning, D>(from),
+            Self::Switches => deserialize_value::<Switches, D>(from),
+            Self::TaskCount => deserialize_value::<TaskCount, D>(from),
             // Null is no limit; a limit cannot be removed in another sense.
             Self::TimeLimit => {
                 Ok(Some(Value::TimeLimit(TimeLimit(Option::<Span>::deserialize(from)?))))
@@ -170,7 +170,7 @@ impl<'de> DeserializeSeed<'de> for Kind {
     }
 }
 
-fn typed<'de, T, D>(from: D) -> Result<Option<Value>, D::Error>
+fn deserialize_value<'de, T, D>(from: D) -> Result<Option<Value>, D::Error>
 where
     T: Deserialize<'de> + Into<Value>,
     D: Deserializer<'de>,
@@ -200,7 +200,7 @@ impl fmt::Display for Value {
             Self::GpuKinds(kinds) => f.pad(&super::gpus::join_kinds(kinds)),
             Self::Gpus(gpus) => gpus.fmt(f),
             Self::Gres(gres) => gres.fmt(f),
-            Self::Hosts(hosts) => f.pad(&hostlist::fold(&hosts.0)),
+            Self::Hosts(hosts) => f.pad(&hostlist::compress(&hosts.0)),
             Self::Integer(number) => number.fmt(f),
             Self::Launch(launch) => f.pad(match launch {
                 Launch::Once => "once",

@@ -50,7 +50,7 @@ pub(super) fn check(ask: &Ask) -> Result<(), AskError> {
     check_texts(ask)?;
     check_args(&ask.args)?;
     let request = &ask.request;
-    let array_parts = ask.array.as_ref().map_or(0, |array| array.part_count());
+    let array_parts = ask.array.as_ref().map_or(0, |array| array.range_count());
     check_count("--nodelist", request.only_nodes.len(), NODE_NAMES_MAX)?;
     check_count("--exclude", request.not_nodes.len(), NODE_NAMES_MAX)?;
     check_count("kinds of GPU in --gpus", request.gpu_kinds_or.len(), GPU_KINDS_MAX)?;

@@ -42,7 +42,7 @@ impl Refusal {
 
     /// The sentence and the hint in one, for readers that get only a text.
     #[must_use]
-    pub fn with_hint(&self) -> String {
+    pub fn text_with_hint(&self) -> String {
         self.hint().map_or_else(|| self.to_string(), |hint| format!("{self}; {hint}"))
     }
 
@@ -133,13 +133,13 @@ mod tests {
         let unknown = Refusal::UnknownJob { key };
         assert_eq!(unknown.to_string(), "there is no job 7");
         assert_eq!(unknown.hint().as_deref(), Some("see `kantctl queue --all`"));
-        assert_eq!(unknown.with_hint(), "there is no job 7; see `kantctl queue --all`");
+        assert_eq!(unknown.text_with_hint(), "there is no job 7; see `kantctl queue --all`");
         let queue = || "nope".parse().unwrap();
         let unknown = Refusal::UnknownQueue {
             name: queue(),
             known: vec!["main".parse().unwrap(), "short".parse().unwrap()],
         };
-        assert_eq!(unknown.with_hint(), "there is no queue `nope`; there are main, short");
+        assert_eq!(unknown.text_with_hint(), "there is no queue `nope`; there are main, short");
         let full = Refusal::NoRoom(NoRoom::ClusterFull { alive: 9, more: 2, limit: 10 });
         assert_eq!(full.hint().as_deref(), Some("try again when some have finished"));
         let used = Refusal::Invitation(InvitationRefusal::Used { address: "a:1".to_owned() });
@@ -149,6 +149,6 @@ mod tests {
     #[test]
     fn a_refusal_without_a_hint_is_one_sentence() {
         let bad = Refusal::BadAsk { message: "--ntasks is 0: ask for 1".to_owned() };
-        assert_eq!((bad.hint(), bad.with_hint()), (None, bad.to_string()));
+        assert_eq!((bad.hint(), bad.text_with_hint()), (None, bad.to_string()));
     }
 }

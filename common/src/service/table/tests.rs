@@ -32,7 +32,7 @@ fn a_full_table_is_read_and_written_without_loss() {
     let route = &table.services[0];
     assert_eq!(route.affinity.as_ref().map(FieldName::as_str), Some("x-session-id"));
     assert_eq!(route.endpoints[1].state, EndpointState::Draining);
-    assert_eq!(route.endpoints[1].place(), "decode/1");
+    assert_eq!(route.endpoints[1].id_without_attempt(), "decode/1");
     assert_eq!(route.protocol, Protocol::H2c);
     assert!(route.token.is_some_and(|token| token.matches(b"test")));
     assert!(route.token.is_some_and(|token| !token.matches(b"tesT")));

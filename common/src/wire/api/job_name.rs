@@ -13,12 +13,12 @@ impl JobView {
 
     /// The key of the whole: for a component, that of its het job.
     #[must_use]
-    pub fn whole(&self) -> JobKey {
+    pub fn whole_job_key(&self) -> JobKey {
         self.set.map_or(self.key, SetPlace::first_key)
     }
 
     /// The other components, if this is the first of a het job.
-    pub fn components_behind(&self) -> impl Iterator<Item = JobKey> + use<> {
+    pub fn other_components(&self) -> impl Iterator<Item = JobKey> + use<> {
         let set = self.set.filter(|set| set.offset == 0);
         set.into_iter().flat_map(SetPlace::keys).skip(1)
     }

@@ -115,7 +115,7 @@ pub struct TaskNews {
 impl TaskNews {
     /// An answer with a state only.
     #[must_use]
-    pub fn of(question: u64, state: TaskState) -> Self {
+    pub fn from_state(question: u64, state: TaskState) -> Self {
         Self { question, state, stdout: Vec::new(), stderr: Vec::new() }
     }
 }

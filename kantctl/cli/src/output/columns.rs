@@ -8,7 +8,7 @@ pub use render::{csv, quoted, table, table_fitting};
 use super::jobs::where_or_why;
 use super::user_names;
 use crate::failure::Failure;
-use common::hostlist::fold;
+use common::hostlist::compress;
 use common::job::attributes::{Attribute, ROWS, Row};
 use common::resource::Share;
 use common::time::{Span, Time};
@@ -63,12 +63,12 @@ impl Field {
     fn value(&self, line: &Line<'_>) -> Value {
         match self.source {
             Source::Line(value) => value(line),
-            Source::Attribute(attribute) => maybe(line.job.ask.value(attribute)),
+            Source::Attribute(attribute) => text_or_none(line.job.ask.value(attribute)),
         }
     }
 }
 
-const fn field(name: &'static str, title: &'static str, value: fn(&Line<'_>) -> Value) -> Field {
+const fn text(name: &'static str, title: &'static str, value: fn(&Line<'_>) -> Value) -> Field {
     Field { name, title: Cow::Borrowed(title), is_number: false, source: Source::Line(value) }
 }
 
@@ -76,12 +76,12 @@ const fn number(name: &'static str, title: &'static str, value: fn(&Line<'_>) ->
     Field { name, title: Cow::Borrowed(title), is_number: true, source: Source::Line(value) }
 }
 
-fn words(text: impl ToString) -> Value {
+fn text_value(text: impl ToString) -> Value {
     Value::Words(text.to_string())
 }
 
-fn maybe(text: Option<impl ToString>) -> Value {
-    text.map_or(Value::None, words)
+fn text_or_none(text: Option<impl ToString>) -> Value {
+    text.map_or(Value::None, text_value)
 }
 
 static FIELDS: LazyLock<Vec<Field>> = LazyLock::new(|| {
@@ -98,25 +98,27 @@ static FIELDS: LazyLock<Vec<Field>> = LazyLock::new(|| {
 /// The columns that are not job attributes.
 fn line_fields() -> Vec<Field> {
     vec![
-        field("id", "ID", |l| words(l.job.name())),
+        text("id", "ID", |l| text_value(l.job.name())),
         number("number", "NUMBER", |l| {
             Value::Number(l.job.number.unwrap_or(l.job.key.job).0.into())
         }),
-        field("dependency", "DEPENDENCY", |l| maybe(l.job.dependency.as_ref())),
+        text("dependency", "DEPENDENCY", |l| text_or_none(l.job.dependency.as_ref())),
         number("run", "RUN", |l| Value::Number(l.run.map_or(l.job.attempt, |run| run.run).into())),
-        field("name", "NAME", |l| words(&l.job.ask.name)),
-        field("user", "USER", |l| words(user_names::owner(&l.job.owner))),
-        field("uid", "UID", |l| words(l.job.owner.uid)),
-        field("state", "STATE", |l| words(&l.job.state)),
-        field("reason", "REASON", |l| maybe(l.job.reason.as_ref().map(|reason| &reason.code))),
+        text("name", "NAME", |l| text_value(&l.job.ask.name)),
+        text("user", "USER", |l| text_value(user_names::owner(&l.job.owner))),
+        text("uid", "UID", |l| text_value(l.job.owner.uid)),
+        text("state", "STATE", |l| text_value(&l.job.state)),
+        text("reason", "REASON", |l| {
+            text_or_none(l.job.reason.as_ref().map(|reason| &reason.code))
+        }),
         number("place", "PLACE", |l| {
             l.job.position.map_or(Value::None, |p| Value::Number(p.into()))
         }),
-        field("submitted", "SUBMITTED", |l| Value::At(l.job.submitted_at)),
-        field("allocated", "ALLOCATED", |l| at(l.run.and_then(|run| run.allocated_at))),
-        field("started", "STARTED", |l| at(l.job.started_at)),
-        field("expected", "EXPECTED", |l| at(l.expected)),
-        field("ended", "ENDED", |l| at(l.job.ended_at)),
+        text("submitted", "SUBMITTED", |l| Value::At(l.job.submitted_at)),
+        text("allocated", "ALLOCATED", |l| time_or_none(l.run.and_then(|run| run.allocated_at))),
+        text("started", "STARTED", |l| time_or_none(l.job.started_at)),
+        text("expected", "EXPECTED", |l| time_or_none(l.expected)),
+        text("ended", "ENDED", |l| time_or_none(l.job.ended_at)),
         number("time", "TIME", |l| ran(l).map_or(Value::None, Value::Long)),
         number("limit", "LIMIT", |l| l.job.ask.time_limit.map_or(Value::None, Value::Long)),
         number("waited", "WAITED", |l| {
@@ -149,17 +151,17 @@ fn line_fields() -> Vec<Field> {
         number("energy_joules", "JOULES", |l| {
             used(l, |usage| usage.gpu.map_or(Value::None, |gpu| Value::Number(gpu.energy_joules)))
         }),
-        field("exit", "EXIT", |l| maybe(l.job.exit)),
-        field("requeued", "REQUEUED", |l| {
-            l.run.map_or(Value::None, |run| words(if run.requeued { "yes" } else { "no" }))
+        text("exit", "EXIT", |l| text_or_none(l.job.exit)),
+        text("requeued", "REQUEUED", |l| {
+            l.run.map_or(Value::None, |run| text_value(if run.requeued { "yes" } else { "no" }))
         }),
-        field("node_list", "NODELIST", |l| {
+        text("node_list", "NODELIST", |l| {
             let shares = l.job.allocation.iter().flat_map(|given| given.shares());
-            words(fold(shares.map(|share| &share.node)))
+            text_value(compress(shares.map(|share| &share.node)))
         }),
-        field("command", "COMMAND", |l| maybe(l.job.ask.command.as_ref())),
-        field("note", "NOTE", |l| maybe(l.job.message.as_ref())),
-        field("where", "WHERE/WHY", |l| words(where_or_why(l.job))),
+        text("command", "COMMAND", |l| text_or_none(l.job.ask.command.as_ref())),
+        text("note", "NOTE", |l| text_or_none(l.job.message.as_ref())),
+        text("where", "WHERE/WHY", |l| text_value(where_or_why(l.job))),
     ]
 }
 
@@ -180,7 +182,7 @@ const SHRINKABLE: &[(&str, usize)] = &[
 const DROP_ORDER: &[&str] =
     &["limit", "nodes", "queue", "time", "user", "ended", "where", "gpu_hours", "gpus", "name"];
 
-fn at(time: Option<Time>) -> Value {
+fn time_or_none(time: Option<Time>) -> Value {
     time.map_or(Value::None, Value::At)
 }
 
@@ -212,17 +214,21 @@ pub fn select(names: &str) -> Result<Vec<&'static Field>, Failure> {
     let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
     let fields: Result<Vec<_>, Failure> = names.map(field_named).collect();
     match fields?.as_slice() {
-        [] => Err(Failure::usage(anyhow::anyhow!("--format is empty")).hint(all())),
+        [] => {
+            Err(Failure::usage(anyhow::anyhow!("--format is empty")).with_hint(column_names_hint()))
+        }
         fields => Ok(fields.to_vec()),
     }
 }
 
 fn field_named(name: &str) -> Result<&'static Field, Failure> {
     let found = FIELDS.iter().find(|field| field.name.eq_ignore_ascii_case(name));
-    found.ok_or_else(|| Failure::usage(anyhow::anyhow!("unknown column `{name}`")).hint(all()))
+    found.ok_or_else(|| {
+        Failure::usage(anyhow::anyhow!("unknown column `{name}`")).with_hint(column_names_hint())
+    })
 }
 
-fn all() -> String {
+fn column_names_hint() -> String {
     let names: Vec<&str> = FIELDS.iter().map(|field| field.name).collect();
     format!("columns are {}", names.join(", "))
 }
@@ -249,14 +255,14 @@ pub fn compare(keys: &[(&Field, bool)], one: &Line<'_>, other: &Line<'_>) -> Ord
             (_, Value::None, Value::None) => Ordering::Equal,
             (_, Value::None, _) => return Ordering::Greater,
             (_, _, Value::None) => return Ordering::Less,
-            (_, one, other) => weight(&one).cmp(&weight(&other)),
+            (_, one, other) => value_sort_key(&one).cmp(&value_sort_key(&other)),
         };
         if *reversed { ordering.reverse() } else { ordering }
     };
     keys.iter().map(by).find(|ordering| ordering.is_ne()).unwrap_or(Ordering::Equal)
 }
 
-fn weight(value: &Value) -> (u64, &str) {
+fn value_sort_key(value: &Value) -> (u64, &str) {
     match value {
         Value::None => (0, ""),
         Value::Words(words) => (u64::MAX, words),

@@ -6,12 +6,12 @@ use common::id::ControllerId;
 use common::wire::api::{ControllerList, ControllerRole, ControllerView};
 
 const COLUMNS: [Column; 7] = [
-    Column::new("ID").right(),
-    Column::new("NAME").min_width(8),
+    Column::new("ID").right_aligned(),
+    Column::new("NAME").with_min_width(8),
     Column::new("ADDRESS"),
     Column::new("ROLE"),
-    Column::new("HOLDS").right(),
-    Column::new("BEHIND").right(),
+    Column::new("HOLDS").right_aligned(),
+    Column::new("BEHIND").right_aligned(),
     Column::new("HEARD"),
 ];
 
@@ -21,24 +21,24 @@ pub fn table(controllers: &[ControllerView]) -> Table {
     let mut table = Table::new(&COLUMNS, &["NAME"]);
     let number = |number: Option<u64>| number.map_or("-".to_owned(), |number| number.to_string());
     for controller in controllers {
-        table.row(vec![
+        table.add_row(vec![
             Cell::from(controller.id),
             Cell::from(if controller.name.is_empty() { "-" } else { &controller.name }),
             Cell::from(&controller.address),
             Cell::from(role(controller.role)),
             Cell::from(number(controller.holds.map(|holds| holds.0))),
             Cell::from(number(controller.behind)),
-            heard(controller),
+            contact_cell(controller),
         ]);
     }
     table
 }
 
-fn heard(controller: &ControllerView) -> Cell {
+fn contact_cell(controller: &ControllerView) -> Cell {
     match controller.heard {
-        Some(true) if controller.gets_snapshot => Cell::from("snapshot").tint(Tint::Waiting),
-        Some(true) => Cell::from("yes").tint(Tint::Good),
-        Some(false) => Cell::from("no").tint(Tint::Bad),
+        Some(true) if controller.gets_snapshot => Cell::from("snapshot").with_tint(Tint::Waiting),
+        Some(true) => Cell::from("yes").with_tint(Tint::Good),
+        Some(false) => Cell::from("no").with_tint(Tint::Bad),
         None => Cell::from("-"),
     }
 }
@@ -69,7 +69,7 @@ pub fn summary(list: &ControllerList) -> String {
             ),
         );
     }
-    record.maybe("change", list.changing.then_some("of the voters, in progress"));
+    record.add_optional_fact("change", list.changing.then_some("of the voters, in progress"));
     record.text()
 }
 

@@ -13,7 +13,7 @@ pub(super) fn escape_invisible(text: &str) -> Cow<'_, str> {
     let mut done = String::with_capacity(text.len() + 16);
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
-        let colour = colour(rest).unwrap_or_default();
+        let colour = leading_colour_sequence(rest).unwrap_or_default();
         let end = colour.len().max(c.len_utf8());
         match stays(c) || !colour.is_empty() {
             true => done.push_str(&rest[..end]),
@@ -25,7 +25,7 @@ pub(super) fn escape_invisible(text: &str) -> Cow<'_, str> {
 }
 
 /// The colour sequence at the start of a text: `\u{1b}[1;31m`.
-fn colour(text: &str) -> Option<&str> {
+fn leading_colour_sequence(text: &str) -> Option<&str> {
     let numbers = text.strip_prefix("\u{1b}[")?;
     let end = numbers.find(|c: char| !c.is_ascii_digit() && c != ';')?;
     numbers[end..].starts_with('m').then(|| &text[..end + 3])

@@ -1,21 +1,21 @@
 //! Time limits compared with run times, as a table and CSV.
 
-use super::report::{Key, csv_names, csv_values, dash, exact_hours, hours, keys};
+use super::report::{Key, csv_names, csv_values, dash, exact_hours, grouping_keys, hours};
 use super::table::{Cell, Column, Table};
 use common::wire::api::{EstimatesRow, EstimatesView};
 
 /// One row per group.
 #[must_use]
 pub fn table(by: &str, view: &EstimatesView) -> Table {
-    let keys = keys(by);
+    let keys = grouping_keys(by);
     let has_gpus = view.rows.iter().any(|row| row.gpu_milliseconds_unused > 0);
     let mut columns: Vec<Column> = keys.iter().map(|(_, title, _)| Column::new(title)).collect();
     let unused = if has_gpus { "GPU-HOURS UNUSED" } else { "CPU-HOURS UNUSED" };
     let numbers = ["RUNS", "TIMEOUTS", "LIMIT", "RUN", "HALF USED", "95% USED", unused];
-    columns.extend(numbers.map(|title| Column::new(title).right()));
+    columns.extend(numbers.map(|title| Column::new(title).right_aligned()));
     let mut table = Table::new(&columns, &[]);
     for row in &view.rows {
-        table.row(cells(&keys, row, has_gpus));
+        table.add_row(cells(&keys, row, has_gpus));
     }
     table
 }
@@ -40,7 +40,7 @@ fn cells(keys: &[&'static Key], row: &EstimatesRow, has_gpus: bool) -> Vec<Cell>
 /// All numbers as CSV.
 #[must_use]
 pub fn csv(by: &str, view: &EstimatesView) -> String {
-    let keys = keys(by);
+    let keys = grouping_keys(by);
     let mut text = csv_names(&keys);
     text.push_str(
         "runs,timeouts,limit_hours,run_hours,used_percent_p50,used_percent_p95,\

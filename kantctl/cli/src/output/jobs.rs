@@ -6,7 +6,7 @@ use super::table::{Cell, Column, Table, Tint};
 use super::time::{elapsed, limit, localized};
 use super::{sizes, user_names};
 use common::gpu_parts::PartSize;
-use common::hostlist::fold;
+use common::hostlist::compress;
 use common::id::ArrayIndex;
 use common::job::array::index_ranges;
 use common::job::{Outcome, Phase};
@@ -17,16 +17,16 @@ use jiff::tz::TimeZone;
 pub use job_record::record;
 
 const COLUMNS: [Column; 10] = [
-    Column::new("ID").min_width(12),
-    Column::new("NAME").min_width(10),
-    Column::new("USER").min_width(8).drop_order(4),
-    Column::new("QUEUE").min_width(8).drop_order(1),
-    Column::new("STATE").short("ST"),
-    Column::new("TIME").right().drop_order(3),
-    Column::new("LIMIT").right().drop_order(0),
-    Column::new("NODES").right().drop_order(2),
-    Column::new("GPUS").right(),
-    Column::new("WHERE/WHY").min_width(20),
+    Column::new("ID").with_min_width(12),
+    Column::new("NAME").with_min_width(10),
+    Column::new("USER").with_min_width(8).with_drop_order(4),
+    Column::new("QUEUE").with_min_width(8).with_drop_order(1),
+    Column::new("STATE").with_short_title("ST"),
+    Column::new("TIME").right_aligned().with_drop_order(3),
+    Column::new("LIMIT").right_aligned().with_drop_order(0),
+    Column::new("NODES").right_aligned().with_drop_order(2),
+    Column::new("GPUS").right_aligned(),
+    Column::new("WHERE/WHY").with_min_width(20),
 ];
 
 /// Jobs, one per row; tasks of one array that wait for the same reason share a row.
@@ -53,7 +53,7 @@ impl<'a> Rows<'a> {
     }
 
     pub fn add(&mut self, job: JobView) {
-        if self.group.last().is_some_and(|last| !share_row(last, &job)) {
+        if self.group.last().is_some_and(|last| !can_share_row(last, &job)) {
             add_row(&mut self.table, &self.group, self.as_of, self.zone);
             self.group.clear();
         }
@@ -73,12 +73,12 @@ fn empty() -> Table {
 
 fn add_row(table: &mut Table, group: &[JobView], as_of: Time, zone: &TimeZone) {
     let Some(job) = group.first() else { return };
-    table.row(vec![
-        Cell::from(keys(group)),
+    table.add_row(vec![
+        Cell::from(group_ids_text(group)),
         Cell::from(&job.ask.name),
         Cell::from(user_names::owner(&job.owner)),
         Cell::from(job.ask.queue.as_ref().map_or("-", |queue| queue.as_str())),
-        Cell::from(&job.state).short(&job.state_code).tint(tint(job)),
+        Cell::from(&job.state).with_short(&job.state_code).with_tint(tint(job)),
         Cell::from(run_time(job, as_of)),
         Cell::from(limit(job.ask.time_limit)),
         Cell::from(nodes(job)),
@@ -89,21 +89,24 @@ fn add_row(table: &mut Table, group: &[JobView], as_of: Time, zone: &TimeZone) {
 
 /// Groups jobs into rows: tasks of one array that wait for the same reason share a row.
 pub fn group_rows(jobs: &[JobView]) -> impl Iterator<Item = &[JobView]> {
-    jobs.chunk_by(share_row)
+    jobs.chunk_by(can_share_row)
 }
 
 /// Whether two jobs belong in one row.
-fn share_row(one: &JobView, other: &JobView) -> bool {
+fn can_share_row(one: &JobView, other: &JobView) -> bool {
     let waits = |job: &JobView| job.phase == Phase::Pending && job.key.index.is_some();
-    waits(one) && waits(other) && one.key.job == other.key.job && code(one) == code(other)
+    waits(one)
+        && waits(other)
+        && one.key.job == other.key.job
+        && reason_code(one) == reason_code(other)
 }
 
-fn code(job: &JobView) -> Option<&str> {
+fn reason_code(job: &JobView) -> Option<&str> {
     job.reason.as_ref().map(|reason| reason.code.as_str())
 }
 
 /// `42`, `42_7`, `42+1`, or `42_[0-3,7]` for several tasks.
-fn keys(group: &[JobView]) -> String {
+fn group_ids_text(group: &[JobView]) -> String {
     let indices: Vec<ArrayIndex> = group.iter().filter_map(|job| job.key.index).collect();
     match group {
         [] => String::new(),
@@ -125,9 +128,11 @@ fn nodes(job: &JobView) -> String {
 /// The number of GPUs; shares of GPUs as their sum, or as requested.
 fn gpus(job: &JobView) -> String {
     match (&job.allocation, job.ask.request.gpus) {
-        (Some(given), _) => sizes::milli(given.shares().iter().map(Share::gpus_milli).sum()),
+        (Some(given), _) => {
+            sizes::format_gpu_milli(given.shares().iter().map(Share::gpus_milli).sum())
+        }
         (None, Some(GpuRequest::Parts(parts))) => match parts.each {
-            PartSize::Milli(part) => sizes::milli(part.times(parts.devices.0)),
+            PartSize::Milli(part) => sizes::format_gpu_milli(part.times(parts.devices.0)),
             PartSize::Memory(_) => parts.to_string(),
         },
         (None, _) => job.gpus.to_string(),
@@ -171,7 +176,10 @@ pub fn why(job: &JobView) -> Option<String> {
 }
 
 fn hosts(job: &JobView) -> String {
-    job.allocation.as_ref().map(|a| fold(a.shares().iter().map(|s| &s.node))).unwrap_or_default()
+    job.allocation
+        .as_ref()
+        .map(|a| compress(a.shares().iter().map(|s| &s.node)))
+        .unwrap_or_default()
 }
 
 /// How a job ended, in words; empty where its state is all there is to tell.

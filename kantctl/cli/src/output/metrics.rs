@@ -1,7 +1,7 @@
 //! The metrics of a cluster, as a record and as a table by job size.
 
 use super::record::Record;
-use super::sizes::{count, milli};
+use super::sizes::{count_with_noun, format_gpu_milli};
 use super::table::{Cell, Column, Table};
 use super::time::local;
 use common::time::Span;
@@ -10,14 +10,14 @@ use jiff::tz::TimeZone;
 
 const COLUMNS: [Column; 9] = [
     Column::new("GPUS"),
-    Column::new("WAITING").right(),
-    Column::new("STARTED").right(),
-    Column::new("MEAN").right(),
-    Column::new("P50").right(),
-    Column::new("P90").right(),
-    Column::new("P99").right(),
-    Column::new("NODES/MIN").right().drop_order(1),
-    Column::new("GROUPS/MIN").right().drop_order(0),
+    Column::new("WAITING").right_aligned(),
+    Column::new("STARTED").right_aligned(),
+    Column::new("MEAN").right_aligned(),
+    Column::new("P50").right_aligned(),
+    Column::new("P90").right_aligned(),
+    Column::new("P99").right_aligned(),
+    Column::new("NODES/MIN").right_aligned().with_drop_order(1),
+    Column::new("GROUPS/MIN").right_aligned().with_drop_order(0),
 ];
 
 /// The metrics as percentages, each with its meaning.
@@ -25,10 +25,10 @@ const COLUMNS: [Column; 9] = [
 pub fn record(view: &MetricsView, zone: &TimeZone) -> String {
     let mut record = Record::default();
     record.fact("as of", local(view.as_of, zone));
-    let in_use = format!("{} of {} GPUs in use", milli(view.gpus_used_milli), view.gpus);
+    let in_use = format!("{} of {} GPUs in use", format_gpu_milli(view.gpus_used_milli), view.gpus);
     record.fact("GAR", format!("{}  {in_use}", percent(view.gar)));
     for kind in &view.kinds {
-        let used = milli(kind.used_milli);
+        let used = format_gpu_milli(kind.used_milli);
         record.fact("", format!("        {}: {used} of {}", kind.kind, kind.gpus));
     }
     let since = local(view.sor_from, zone);
@@ -38,17 +38,18 @@ pub fn record(view: &MetricsView, zone: &TimeZone) -> String {
     record.fact("GFR", format!("{}  {gfr}", percent(view.gfr)));
     let fr_8 = "of free GPUs not usable by another 8-GPU job";
     record.fact("FR_8", format!("{}  {fr_8}", percent(view.fr_8)));
-    record.maybe(
+    record.add_optional_fact(
         "FGD",
         view.fgd.map(|fgd| format!("{}  of free GPUs not usable by the typical job", percent(fgd))),
     );
-    let groups = format!("{} of {}", view.leaf_groups_free, count(view.leaf_groups, "leaf group"));
+    let groups =
+        format!("{} of {}", view.leaf_groups_free, count_with_noun(view.leaf_groups, "leaf group"));
     record.fact("all free", format!("{} of {}, {groups}", view.nodes_free, nodes(view)));
     record.text()
 }
 
 fn nodes(view: &MetricsView) -> String {
-    count(view.nodes.0, "node")
+    count_with_noun(view.nodes.0, "node")
 }
 
 /// Waiting times by job size, one size per row.
@@ -63,7 +64,7 @@ pub fn table(view: &MetricsView) -> Table {
         let ratio = |of: fn(&SpanBucket) -> Option<f64>| {
             Cell::from(span.and_then(of).map_or_else(dash, |ratio| format!("{ratio:.2}")))
         };
-        table.row(vec![
+        table.add_row(vec![
             Cell::from(&bucket.gpus),
             Cell::from(bucket.waiting),
             Cell::from(bucket.started),

@@ -15,12 +15,12 @@ use jiff::tz::TimeZone;
 const COLUMNS: [Column; 8] = [
     Column::new("NODE"),
     Column::new("STATE"),
-    Column::new("CPUS").right(),
-    Column::new("MEMORY").right(),
-    Column::new("GPUS").right(),
-    Column::new("KIND").min_width(6),
-    Column::new("JOBS").right(),
-    Column::new("REASON").min_width(16),
+    Column::new("CPUS").right_aligned(),
+    Column::new("MEMORY").right_aligned(),
+    Column::new("GPUS").right_aligned(),
+    Column::new("KIND").with_min_width(6),
+    Column::new("JOBS").right_aligned(),
+    Column::new("REASON").with_min_width(16),
 ];
 
 /// Nodes, one per row; amounts are used/total.
@@ -34,9 +34,9 @@ pub fn table(nodes: &[NodeView], zone: &TimeZone) -> Table {
             all => format!("{}/{all}", node.gpus_used),
         };
         let kinds = sizes::gpu_kinds(has);
-        table.row(vec![
+        table.add_row(vec![
             Cell::from(&node.name),
-            Cell::from(state(node)).tint(tint(node.status)),
+            Cell::from(state(node)).with_tint(tint(node.status)),
             Cell::from(format!("{}/{}", node.cpus_used, has.cpu_count())),
             Cell::from(format!("{}/{}", node.memory_used, has.memory)),
             Cell::from(gpus),
@@ -63,7 +63,7 @@ const fn tint(status: NodeStatus) -> Tint {
 }
 
 /// The time of the drain, and the operator who drained the node, if it was one.
-fn drained(drain: &Drain, zone: &TimeZone) -> String {
+fn drain_text(drain: &Drain, zone: &TimeZone) -> String {
     match drain.cause {
         DrainCause::Operator => at_by(drain.since, drain.by, zone),
         _ => local(drain.since, zone),
@@ -96,9 +96,10 @@ pub fn record(node: &NodeView, zone: &TimeZone) -> String {
     let mut record = Record::default();
     record.fact("node", &node.name);
     record.fact("state", state(node));
-    record.maybe("reason", Some(reason(node, zone)).filter(|reason| !reason.is_empty()));
-    record.maybe("drained", node.drain.as_ref().map(|drain| drained(drain, zone)));
-    record.maybe("resumed", node.resumed.as_ref().map(|it| at_by(it.at, it.by, zone)));
+    record
+        .add_optional_fact("reason", Some(reason(node, zone)).filter(|reason| !reason.is_empty()));
+    record.add_optional_fact("drained", node.drain.as_ref().map(|drain| drain_text(drain, zone)));
+    record.add_optional_fact("resumed", node.resumed.as_ref().map(|it| at_by(it.at, it.by, zone)));
     record.fact("address", &node.address);
     record.fact("kantd", &node.version);
     record.fact("cpus", format!("{} of {} in use: {}", node.cpus_used, has.cpu_count(), has.cpus));
@@ -106,17 +107,17 @@ pub fn record(node: &NodeView, zone: &TimeZone) -> String {
         "cores",
         format!(
             "{}, {} per core, on {}",
-            sizes::count(u32::try_from(has.cores.len()).unwrap_or(u32::MAX), "core"),
-            sizes::count(has.threads_per_core, "thread"),
-            sizes::count(has.sockets, "socket"),
+            sizes::count_with_noun(u32::try_from(has.cores.len()).unwrap_or(u32::MAX), "core"),
+            sizes::count_with_noun(has.threads_per_core, "thread"),
+            sizes::count_with_noun(has.sockets, "socket"),
         ),
     );
     record.fact("memory", format!("{} of {} in use", node.memory_used, has.memory));
     record.fact("gpus", format!("{} of {} in use", node.gpus_used, has.gpu_count()));
-    record.maybe("features", features(has));
-    record.maybe("driver", has.gpu_driver.as_ref());
+    record.add_optional_fact("features", features(has));
+    record.add_optional_fact("driver", has.gpu_driver.as_ref());
     let jobs: Vec<String> = node.jobs.iter().map(ToString::to_string).collect();
-    record.maybe("jobs", Some(jobs.join(" ")).filter(|jobs| !jobs.is_empty()));
+    record.add_optional_fact("jobs", Some(jobs.join(" ")).filter(|jobs| !jobs.is_empty()));
     record.list(
         "gpus",
         has.gpus.iter().map(|gpu| {

@@ -9,17 +9,17 @@ use common::wire::api::{FactorView, PriorityView};
 const FACTORS: [&str; 6] = ["age", "size", "queue", "qos", "fair-share", "nice"];
 
 const COLUMNS: [Column; 11] = [
-    Column::new("ID").min_width(12),
-    Column::new("USER").min_width(8),
-    Column::new("QUEUE").min_width(8),
-    Column::new("ORDER").drop_order(0),
-    Column::new("PRIORITY").right(),
-    Column::new("AGE").right(),
-    Column::new("SIZE").right(),
-    Column::new("QUEUE").right(),
-    Column::new("QOS").right(),
-    Column::new("FAIR").right(),
-    Column::new("NICE").right(),
+    Column::new("ID").with_min_width(12),
+    Column::new("USER").with_min_width(8),
+    Column::new("QUEUE").with_min_width(8),
+    Column::new("ORDER").with_drop_order(0),
+    Column::new("PRIORITY").right_aligned(),
+    Column::new("AGE").right_aligned(),
+    Column::new("SIZE").right_aligned(),
+    Column::new("QUEUE").right_aligned(),
+    Column::new("QOS").right_aligned(),
+    Column::new("FAIR").right_aligned(),
+    Column::new("NICE").right_aligned(),
 ];
 
 /// Waiting jobs in queue order, one per row, with the points of each factor.
@@ -36,7 +36,8 @@ pub fn table(jobs: &[PriorityView]) -> Table {
             Cell::from(order(job.order)),
             Cell::from(total(job)),
         ];
-        table.row(own.into_iter().chain(FACTORS.map(|name| Cell::from(points(name)))).collect());
+        table
+            .add_row(own.into_iter().chain(FACTORS.map(|name| Cell::from(points(name)))).collect());
     }
     table
 }
@@ -63,7 +64,10 @@ pub fn record(job: &PriorityView) -> String {
     record.fact("job", job.key);
     record.fact("owner", &job.user);
     record.fact("queue", format!("{} ({})", job.queue, order(job.order)));
-    record.maybe("position", job.position.map(|place| format!("{place} of the waiting jobs")));
+    record.add_optional_fact(
+        "position",
+        job.position.map(|place| format!("{place} of the waiting jobs")),
+    );
     record.fact("priority", total(job));
     let (ranked, added) = ("ranked by, first to last", "points = weight x value");
     let title = if job.order == Order::Fifo { ranked } else { added };

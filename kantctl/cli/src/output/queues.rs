@@ -3,10 +3,10 @@
 mod queue_record;
 
 use super::priority::order;
-use super::sizes::{count, milli};
+use super::sizes::{count_with_noun, format_gpu_milli};
 use super::table::{Cell, Column, Table};
 use super::time::limit;
-use common::hostlist::fold;
+use common::hostlist::compress;
 use common::policy::queue::Queue;
 use common::policy::{Amounts, Behind, Limits, Placement, QuotaMode};
 use common::unit::{GpuMilli, Gpus};
@@ -15,16 +15,16 @@ use common::wire::api::{QueueHeld, QueueList};
 pub use queue_record::record;
 
 const COLUMNS: [Column; 10] = [
-    Column::new("QUEUE").min_width(12),
-    Column::new("PRIO").right().drop_order(2),
-    Column::new("POLICY").short("POL").drop_order(3),
-    Column::new("PLACEMENT").short("PLACE").drop_order(1),
-    Column::new("QUOTA").min_width(12),
-    Column::new("LIMITS").min_width(10),
-    Column::new("RUN").right(),
-    Column::new("WAIT").right(),
-    Column::new("TIME").right(),
-    Column::new("NODES").min_width(4).drop_order(0),
+    Column::new("QUEUE").with_min_width(12),
+    Column::new("PRIO").right_aligned().with_drop_order(2),
+    Column::new("POLICY").with_short_title("POL").with_drop_order(3),
+    Column::new("PLACEMENT").with_short_title("PLACE").with_drop_order(1),
+    Column::new("QUOTA").with_min_width(12),
+    Column::new("LIMITS").with_min_width(10),
+    Column::new("RUN").right_aligned(),
+    Column::new("WAIT").right_aligned(),
+    Column::new("TIME").right_aligned(),
+    Column::new("NODES").with_min_width(4).with_drop_order(0),
 ];
 
 /// Queues, one per row, children indented below their parents; a star marks the default queue.
@@ -35,12 +35,12 @@ pub fn table(list: &QueueList) -> Table {
     for (depth, queue) in tree(&list.queues) {
         let held = list.held.get(&queue.name).unwrap_or(&nothing);
         let star = if queue.default { "*" } else { "" };
-        let nodes = if queue.nodes.is_empty() { "all".to_owned() } else { fold(&queue.nodes) };
+        let nodes = if queue.nodes.is_empty() { "all".to_owned() } else { compress(&queue.nodes) };
         let closing = if held.closing { " (closing)" } else { "" };
-        table.row(vec![
+        table.add_row(vec![
             Cell::from(format!("{}{}{star}{closing}", "  ".repeat(depth), queue.name)),
             Cell::from(queue.priority),
-            Cell::from(policy(queue)).short(&policy_short(queue)),
+            Cell::from(policy(queue)).with_short(&policy_short(queue)),
             Cell::from(placement(queue.placement)),
             Cell::from(quota(queue, held)),
             Cell::from(limits(queue)),
@@ -103,7 +103,7 @@ const fn placement(placement: Placement) -> &'static str {
 /// Usage and quota: `12/16 h100, 40/64 CPUs, isolated`; without a quota, the usage.
 fn quota(queue: &Queue, held: &QueueHeld) -> String {
     let all = held.gpus_milli.values().copied().sum();
-    let gpus = |used: GpuMilli, owed: Gpus| format!("{}/{owed}", milli(used));
+    let gpus = |used: GpuMilli, owed: Gpus| format!("{}/{owed}", format_gpu_milli(used));
     let Amounts { gpus: kinds, gpus_any, cpus, memory } = &queue.quota.amounts;
     let mut parts: Vec<String> = Vec::new();
     parts.extend(kinds.iter().map(|(kind, owed)| {
@@ -114,7 +114,11 @@ fn quota(queue: &Queue, held: &QueueHeld) -> String {
     parts.extend(cpus.map(|owed| format!("{}/{owed} CPUs", held.cpus)));
     parts.extend(memory.map(|owed| format!("{}/{owed}", held.memory)));
     if parts.is_empty() {
-        return if all.0 > 0 { format!("{}/- GPUs", milli(all)) } else { "-".to_owned() };
+        return if all.0 > 0 {
+            format!("{}/- GPUs", format_gpu_milli(all))
+        } else {
+            "-".to_owned()
+        };
     }
     if queue.quota.mode == QuotaMode::Isolated {
         parts.push("isolated".to_owned());
@@ -137,9 +141,9 @@ fn limits(queue: &Queue) -> String {
 
 fn limits_text(limits: &Limits) -> String {
     let parts = [
-        limits.jobs.map(|jobs| count(jobs, "job")),
-        limits.gpus.map(|gpus| count(gpus.0, "GPU")),
-        limits.cpus.map(|cpus| count(cpus.0, "CPU")),
+        limits.jobs.map(|jobs| count_with_noun(jobs, "job")),
+        limits.gpus.map(|gpus| count_with_noun(gpus.0, "GPU")),
+        limits.cpus.map(|cpus| count_with_noun(cpus.0, "CPU")),
         limits.gpu_minutes.map(|minutes| format!("{minutes} GPU-min")),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")

@@ -1,6 +1,6 @@
 //! A record: one labelled line per fact.
 
-use common::text::shown;
+use common::text::escape_hidden;
 use owo_colors::OwoColorize;
 
 const LABEL_LETTERS: usize = 11;
@@ -15,13 +15,13 @@ impl Record {
     /// Adds a fact. Control characters are escaped: the text may come from another user.
     pub fn fact(&mut self, label: &str, value: impl ToString) {
         let padded = format!("{label:<LABEL_LETTERS$}");
-        let line = format!("{} {}", padded.bold(), shown(&value.to_string()));
+        let line = format!("{} {}", padded.bold(), escape_hidden(&value.to_string()));
         self.text.push_str(line.trim_end());
         self.text.push('\n');
     }
 
     /// Adds a fact if there is one.
-    pub fn maybe(&mut self, label: &str, value: Option<impl ToString>) {
+    pub fn add_optional_fact(&mut self, label: &str, value: Option<impl ToString>) {
         if let Some(value) = value {
             self.fact(label, value);
         }
@@ -34,7 +34,7 @@ impl Record {
             self.text.push_str(&format!("{}\n", title.bold()));
         }
         for line in lines {
-            self.text.push_str(&format!("  {}\n", shown(&line)));
+            self.text.push_str(&format!("  {}\n", escape_hidden(&line)));
         }
     }
 
@@ -52,7 +52,7 @@ mod tests {
     fn facts_are_aligned_and_escaped() {
         let mut record = Record::default();
         record.fact("name", "a\u{1b}[31m\nb");
-        record.maybe("account", None::<String>);
+        record.add_optional_fact("account", None::<String>);
         record.list("timeline", ["x".to_owned()]);
         record.list("empty", []);
         let text = anstream::adapter::strip_str(&record.text()).to_string();

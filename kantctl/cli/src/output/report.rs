@@ -26,7 +26,7 @@ fn number(number: Option<u32>) -> String {
 }
 
 /// The groupings with these names.
-pub(super) fn keys(by: &str) -> Vec<&'static Key> {
+pub(super) fn grouping_keys(by: &str) -> Vec<&'static Key> {
     let words = by.split(',').map(str::trim);
     words.filter_map(|word| KEYS.iter().find(|(name, ..)| *name == word)).collect()
 }
@@ -152,13 +152,13 @@ pub fn percent(part: u64, all: u64) -> String {
 /// The usage, one row per group.
 #[must_use]
 pub fn table(by: &str, report: &ReportView) -> Table {
-    let keys = keys(by);
+    let keys = grouping_keys(by);
     let sums = Sums::of(report);
     let has_gpus = sums.used.gpu_milliseconds > 0;
     let all = if has_gpus { sums.used.gpu_milliseconds } else { sums.used.cpu_milliseconds };
     let mut columns: Vec<Column> = keys.iter().map(|(_, title, _)| Column::new(title)).collect();
     let numbers = ["RUNS", "GPU-HOURS", "CPU-HOURS", "SHARE"];
-    columns.extend(numbers.map(|title| Column::new(title).right()));
+    columns.extend(numbers.map(|title| Column::new(title).right_aligned()));
     let mut table = Table::new(&columns, &[]);
     for row in &report.rows {
         let mut cells: Vec<Cell> =
@@ -170,7 +170,7 @@ pub fn table(by: &str, report: &ReportView) -> Table {
             Cell::from(hours(row.cpu_milliseconds)),
             Cell::from(percent(own, all)),
         ]);
-        table.row(cells);
+        table.add_row(cells);
     }
     table
 }
@@ -182,7 +182,7 @@ pub(super) fn dash(text: String) -> String {
 /// The usage as CSV.
 #[must_use]
 pub fn csv(by: &str, report: &ReportView) -> String {
-    let keys = keys(by);
+    let keys = grouping_keys(by);
     let mut text = csv_names(&keys);
     text.push_str("runs,gpu_hours,cpu_hours\n");
     for row in &report.rows {

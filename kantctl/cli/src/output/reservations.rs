@@ -2,21 +2,21 @@
 
 use super::table::{Cell, Column, Table, Tint};
 use super::time::local;
-use common::hostlist::fold;
-use common::text::shown;
+use common::hostlist::compress;
+use common::text::escape_hidden;
 use common::time::Time;
 use common::wire::api::ReservationView;
 use jiff::tz::TimeZone;
 
 const COLUMNS: [Column; 8] = [
-    Column::new("NAME").min_width(10),
+    Column::new("NAME").with_min_width(10),
     Column::new("STATE"),
     Column::new("FROM"),
     Column::new("TO"),
-    Column::new("NODES").min_width(12),
-    Column::new("FOR").min_width(10),
-    Column::new("JOBS").right(),
-    Column::new("COMMENT").min_width(8).drop_order(0),
+    Column::new("NODES").with_min_width(12),
+    Column::new("FOR").with_min_width(10),
+    Column::new("JOBS").right_aligned(),
+    Column::new("COMMENT").with_min_width(8).with_drop_order(0),
 ];
 
 /// Reservations, one per row.
@@ -29,12 +29,12 @@ pub fn table(reservations: &[ReservationView], as_of: Time, zone: &TimeZone) -> 
             (true, false) => ("now", Tint::Good),
             (false, false) => ("planned", Tint::Waiting),
         };
-        table.row(vec![
+        table.add_row(vec![
             Cell::from(&one.name),
-            Cell::from(state).tint(tint),
+            Cell::from(state).with_tint(tint),
             Cell::from(local(one.from, zone)),
             Cell::from(local(one.to, zone)),
-            Cell::from(fold(&one.nodes)),
+            Cell::from(compress(&one.nodes)),
             Cell::from(reserved_for(one)),
             Cell::from(one.jobs.len()),
             Cell::from(&one.comment),
@@ -58,9 +58,13 @@ fn reserved_for(one: &ReservationView) -> String {
 #[must_use]
 pub fn summary(one: &ReservationView, zone: &TimeZone) -> String {
     let (from, to) = (local(one.from, zone), local(one.to, zone));
-    let text =
-        format!("{}: {} from {from} to {to} for {}", one.name, fold(&one.nodes), reserved_for(one));
-    shown(&text).into_owned()
+    let text = format!(
+        "{}: {} from {from} to {to} for {}",
+        one.name,
+        compress(&one.nodes),
+        reserved_for(one)
+    );
+    escape_hidden(&text).into_owned()
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use anstream::adapter::strip_str;
 use anstream::{AutoStream, ColorChoice};
 use anyhow::Context;
 use common::sync::Mutex;
-use common::text::{shown_json, shown_lines};
+use common::text::{escape_hidden_json, escape_hidden_lines};
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
@@ -59,7 +59,7 @@ impl Screen {
     ///
     /// # Errors
     /// [`Failure`] when writing to stdout fails.
-    pub fn record(&self, text: &str) -> Result<(), Failure> {
+    pub fn print_record(&self, text: &str) -> Result<(), Failure> {
         self.print(&wrapped(text, FACT, self.width))
     }
 
@@ -67,7 +67,7 @@ impl Screen {
     ///
     /// # Errors
     /// [`Failure`] when writing to stdout fails.
-    pub fn prose(&self, text: &str) -> Result<(), Failure> {
+    pub fn print_prose(&self, text: &str) -> Result<(), Failure> {
         self.print(&wrapped(text, PROSE, self.width))
     }
 
@@ -75,7 +75,7 @@ impl Screen {
     ///
     /// # Errors
     /// [`Failure`] when writing to stdout fails.
-    pub fn line(&self, text: &str) -> Result<(), Failure> {
+    pub fn print_line(&self, text: &str) -> Result<(), Failure> {
         self.print(&format!("{text}\n"))
     }
 
@@ -83,7 +83,7 @@ impl Screen {
     ///
     /// # Errors
     /// [`Failure`] when writing to stdout fails.
-    pub fn bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
+    pub fn print_bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
         let mut stdout = io::stdout().lock();
         stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(write_error)
     }
@@ -92,17 +92,21 @@ impl Screen {
     ///
     /// # Errors
     /// [`Failure`] when writing to stdout fails.
-    pub fn csv(&self, text: &str) -> Result<(), Failure> {
-        if io::stdout().is_terminal() { self.print(text) } else { self.bytes(text.as_bytes()) }
+    pub fn print_csv(&self, text: &str) -> Result<(), Failure> {
+        if io::stdout().is_terminal() {
+            self.print(text)
+        } else {
+            self.print_bytes(text.as_bytes())
+        }
     }
 
     /// Writes an answer as JSON.
     ///
     /// # Errors
     /// [`Failure`] when writing to stdout fails.
-    pub fn answer(&self, answer: &impl Serialize) -> Result<(), Failure> {
+    pub fn print_answer_json(&self, answer: &impl Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(answer).context("failed to write JSON")?;
-        self.line(&shown_json(&text))
+        self.print_line(&escape_hidden_json(&text))
     }
 
     /// Writes a failure as JSON to stdout, so that a program learns what failed without parsing the
@@ -110,20 +114,20 @@ impl Screen {
     ///
     /// # Errors
     /// [`Failure`] when writing to stdout fails.
-    pub fn failure(&self, failure: &Failure) -> Result<(), Failure> {
+    pub fn print_failure_json(&self, failure: &Failure) -> Result<(), Failure> {
         if failure.kind == Kind::ReaderGone {
             return Ok(());
         }
-        self.answer(&serde_json::json!({ "error": failure.to_json() }))
+        self.print_answer_json(&serde_json::json!({ "error": failure.to_json() }))
     }
 
     /// Writes a table, fitted to the terminal.
     ///
     /// # Errors
     /// [`Failure`] when writing to stdout fails.
-    pub fn table(&self, table: &Table) -> Result<(), Failure> {
+    pub fn print_table(&self, table: &Table) -> Result<(), Failure> {
         // The table is rendered without colours if they are not wanted: there are none to strip.
-        self.bytes(table.render(self.width, self.colour).as_bytes())
+        self.print_bytes(table.render(self.width, self.colour).as_bytes())
     }
 }
 
@@ -178,21 +182,21 @@ pub fn redirect_stderr(writer: impl Fn(Vec<u8>) + Send + 'static) -> StderrRedir
 
 /// Prints a message on stderr.
 pub fn note(text: &str) {
-    write_stderr(&shown_lines(text));
+    write_stderr(&escape_hidden_lines(text));
 }
 
 fn write_stderr(text: &str) {
     if let Some(writer) = &*STDERR_WRITER.lock() {
-        let plain = strip_str(&folded(&note_line(text))).to_string();
+        let plain = strip_str(&wrap_for_stderr(&note_line(text))).to_string();
         return writer(plain.into_bytes());
     }
     let mut stderr = anstream::stderr().lock();
     // With stderr closed, there is nowhere to report the error.
-    let _ = stderr.write_all(folded(&note_line(text)).as_bytes());
+    let _ = stderr.write_all(wrap_for_stderr(&note_line(text)).as_bytes());
 }
 
 /// Wraps text to the terminal of stderr, if it is one.
-fn folded(text: &str) -> String {
+fn wrap_for_stderr(text: &str) -> String {
     let columns = || crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns));
     wrapped(text, PROSE, io::stderr().is_terminal().then(columns).flatten())
 }
@@ -206,7 +210,7 @@ pub fn note_line(text: &str) -> String {
 /// Prints a warning on stderr.
 pub fn warn(text: &str) {
     use owo_colors::OwoColorize;
-    write_stderr(&format!("{} {}", "warning:".yellow(), shown_lines(text)));
+    write_stderr(&format!("{} {}", "warning:".yellow(), escape_hidden_lines(text)));
 }
 
 /// Prints a failure on stderr with its cause and hint; nothing if stdout's reader has gone.
@@ -215,7 +219,7 @@ pub fn print_failure(failure: &Failure) {
         return;
     }
     use owo_colors::OwoColorize;
-    let text = localized(&shown_lines(&failure.to_string()), &Zone::system());
+    let text = localized(&escape_hidden_lines(&failure.to_string()), &Zone::system());
     let (what, hint) = match text.rsplit_once("\nhint: ") {
         Some((what, hint)) => (what, Some(hint)),
         None => (text.as_str(), None),
@@ -224,5 +228,5 @@ pub fn print_failure(failure: &Failure) {
     // With stderr closed, there is nowhere to report the error.
     let line = format!("{} {what}\n", format!("{}:", program_name()).red());
     let advice = hint.map(|hint| format!("{} {hint}\n", "hint:".cyan())).unwrap_or_default();
-    let _ = stderr.write_all(folded(&(line + &advice)).as_bytes());
+    let _ = stderr.write_all(wrap_for_stderr(&(line + &advice)).as_bytes());
 }

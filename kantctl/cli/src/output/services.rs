@@ -11,22 +11,22 @@ use common::wire::api::{
 };
 
 const COLUMNS: [Column; 7] = [
-    Column::new("NAME").min_width(10),
+    Column::new("NAME").with_min_width(10),
     Column::new("STATE"),
-    Column::new("READY").right(),
-    Column::new("WANTED").right(),
-    Column::new("REVISION").right(),
-    Column::new("PORT").right(),
-    Column::new("USER").min_width(8),
+    Column::new("READY").right_aligned(),
+    Column::new("WANTED").right_aligned(),
+    Column::new("REVISION").right_aligned(),
+    Column::new("PORT").right_aligned(),
+    Column::new("USER").with_min_width(8),
 ];
 
 const REPLICAS: [Column; 6] = [
-    Column::new("REPLICA").min_width(8),
-    Column::new("JOB").right(),
+    Column::new("REPLICA").with_min_width(8),
+    Column::new("JOB").right_aligned(),
     Column::new("STATE"),
-    Column::new("REVISION").right(),
-    Column::new("ADDRESS").min_width(12),
-    Column::new("WHY").min_width(8).drop_order(0),
+    Column::new("REVISION").right_aligned(),
+    Column::new("ADDRESS").with_min_width(12),
+    Column::new("WHY").with_min_width(8).with_drop_order(0),
 ];
 
 /// Services, one per row.
@@ -34,10 +34,10 @@ const REPLICAS: [Column; 6] = [
 pub fn table(list: &ServiceList) -> Table {
     let mut table = Table::new(&COLUMNS, &["NAME", "USER"]);
     for one in &list.services {
-        let (ready, wanted) = sums(one);
-        table.row(vec![
+        let (ready, wanted) = replica_counts(one);
+        table.add_row(vec![
             Cell::from(&one.name),
-            Cell::from(one.state.word()).tint(tint(one.state)),
+            Cell::from(one.state.word()).with_tint(tint(one.state)),
             Cell::from(ready),
             Cell::from(wanted),
             Cell::from(one.revision.0),
@@ -57,7 +57,7 @@ const fn tint(state: ServiceState) -> Tint {
 }
 
 /// The ready and the wanted replicas of all roles.
-fn sums(one: &ServiceView) -> (u32, u32) {
+fn replica_counts(one: &ServiceView) -> (u32, u32) {
     let add =
         |(ready, wanted): (u32, u32), role: &RoleView| (ready + role.ready, wanted + role.wanted);
     one.roles.iter().fold((0, 0), add)
@@ -76,7 +76,7 @@ pub fn summary(one: &ServiceView) -> String {
 /// # Errors
 /// [`Failure`] when stdout is closed.
 pub fn print_one(screen: &Screen, one: &ServiceView) -> Result<(), Failure> {
-    let line = |name: &str, value: String| screen.line(&format!("{name:<11}{value}"));
+    let line = |name: &str, value: String| screen.print_line(&format!("{name:<11}{value}"));
     line("Service", one.name.to_string())?;
     line("State", one.state.word().to_owned())?;
     line("Revision", revision_text(one))?;
@@ -97,12 +97,12 @@ pub fn print_one(screen: &Screen, one: &ServiceView) -> Result<(), Failure> {
     }
     let mut table = Table::new(&REPLICAS, &["WHY", "ADDRESS"]);
     for role in &one.roles {
-        role.replicas.iter().for_each(|replica| table.row(replica_row(role, replica)));
+        role.replicas.iter().for_each(|replica| table.add_row(replica_row(role, replica)));
     }
-    screen.line("")?;
-    screen.table(&table)?;
+    screen.print_line("")?;
+    screen.print_table(&table)?;
     if !one.events.is_empty() {
-        screen.line("")?;
+        screen.print_line("")?;
     }
     print_events(screen, one)
 }
@@ -112,13 +112,16 @@ pub fn print_one(screen: &Screen, one: &ServiceView) -> Result<(), Failure> {
 /// # Errors
 /// [`Failure`] when stdout is closed.
 pub fn print_explanation(screen: &Screen, one: &ServiceExplanation) -> Result<(), Failure> {
-    screen.line(&format!("{}, revision {}: {}", one.name, one.revision, one.state.word()))?;
+    screen.print_line(&format!("{}, revision {}: {}", one.name, one.revision, one.state.word()))?;
     for role in &one.roles {
-        let line = |name: &str, value: &str| screen.line(&format!("  {name:<11}{value}"));
+        let line = |name: &str, value: &str| screen.print_line(&format!("  {name:<11}{value}"));
         let Bounds { min, max } = role.bounds;
         let (wanted, ready) = (role.wanted, role.ready);
-        screen.line("")?;
-        screen.line(&format!("{}: {wanted} wanted ({min} to {max}), {ready} ready", role.name))?;
+        screen.print_line("")?;
+        screen.print_line(&format!(
+            "{}: {wanted} wanted ({min} to {max}), {ready} ready",
+            role.name
+        ))?;
         let (at, by) = &role.set;
         let at = at.map(|at| format!("{} ", local(at, &screen.zone))).unwrap_or_default();
         line("Set", &format!("{at}{by}"))?;
@@ -164,7 +167,7 @@ fn replica_row(role: &RoleView, replica: &ReplicaView) -> Vec<Cell> {
     vec![
         Cell::from(format!("{}.{}", role.name, replica.ordinal)),
         Cell::from(replica.job.to_string()),
-        Cell::from(state).tint(tint),
+        Cell::from(state).with_tint(tint),
         Cell::from(replica.revision.0),
         Cell::from(if ports.is_empty() { "-".to_owned() } else { ports.join(" ") }),
         Cell::from(replica.why.clone().unwrap_or_default()),
@@ -187,7 +190,7 @@ pub fn print_events(screen: &Screen, one: &ServiceView) -> Result<(), Failure> {
     for event in &one.events {
         let by = event.by.as_ref().map(|by| format!(" (by {by})")).unwrap_or_default();
         let at = local(event.event.at, &screen.zone);
-        screen.line(&format!("{at}  {}{by}", event.text))?;
+        screen.print_line(&format!("{at}  {}{by}", event.text))?;
     }
     Ok(())
 }

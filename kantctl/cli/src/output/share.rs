@@ -1,7 +1,7 @@
 //! Fair shares as a table: the quota, usage and fair share of each queue, and what it borrows and
 //! lends.
 
-use super::sizes::milli;
+use super::sizes::format_gpu_milli;
 use super::table::{Cell, Column, Table};
 use common::reason::What;
 use common::unit::{Bytes, GpuMilli};
@@ -18,17 +18,17 @@ enum ShownWhen {
 }
 
 const COLUMNS: [(ShownWhen, Column); 11] = [
-    (ShownWhen::Always, Column::new("QUEUE").min_width(8)),
+    (ShownWhen::Always, Column::new("QUEUE").with_min_width(8)),
     (ShownWhen::Several, Column::new("OF")),
-    (ShownWhen::Shared, Column::new("PRIO").right().drop_order(0)),
-    (ShownWhen::Shared, Column::new("WEIGHT").right().drop_order(1)),
-    (ShownWhen::Always, Column::new("QUOTA").right()),
-    (ShownWhen::Always, Column::new("HELD").right()),
-    (ShownWhen::Always, Column::new("WAITING").right()),
-    (ShownWhen::Shared, Column::new("SHARE").right()),
-    (ShownWhen::Used, Column::new("USED").right().drop_order(2)),
-    (ShownWhen::Always, Column::new("LENT").right()),
-    (ShownWhen::Always, Column::new("BORROWED FROM").min_width(13)),
+    (ShownWhen::Shared, Column::new("PRIO").right_aligned().with_drop_order(0)),
+    (ShownWhen::Shared, Column::new("WEIGHT").right_aligned().with_drop_order(1)),
+    (ShownWhen::Always, Column::new("QUOTA").right_aligned()),
+    (ShownWhen::Always, Column::new("HELD").right_aligned()),
+    (ShownWhen::Always, Column::new("WAITING").right_aligned()),
+    (ShownWhen::Shared, Column::new("SHARE").right_aligned()),
+    (ShownWhen::Used, Column::new("USED").right_aligned().with_drop_order(2)),
+    (ShownWhen::Always, Column::new("LENT").right_aligned()),
+    (ShownWhen::Always, Column::new("BORROWED FROM").with_min_width(13)),
 ];
 
 /// A row for each queue and resource, queues indented below their parents.
@@ -48,7 +48,7 @@ pub fn table(list: &ShareList) -> Table {
         for (place, of) in queue.of.iter().enumerate() {
             let cells = cells(queue, of, place == 0);
             let cells = COLUMNS.iter().zip(cells).filter(|((needs, _), _)| is_shown(needs));
-            table.row(cells.map(|(_, cell)| cell).collect());
+            table.add_row(cells.map(|(_, cell)| cell).collect());
         }
     }
     table
@@ -60,7 +60,7 @@ fn cells(queue: &ShareView, of: &ShareOf, is_first: bool) -> [Cell; 11] {
     let once = |text: String| Cell::from(if is_first { text } else { String::new() });
     [
         once(format!("{}{}", "  ".repeat(queue.depth as usize), queue.queue)),
-        Cell::from(what(of)),
+        Cell::from(resource_name(of)),
         once(queue.priority.to_string()),
         once(queue.weight.to_string()),
         maybe(of.quota),
@@ -73,7 +73,7 @@ fn cells(queue: &ShareView, of: &ShareOf, is_first: bool) -> [Cell; 11] {
     ]
 }
 
-fn what(of: &ShareOf) -> String {
+fn resource_name(of: &ShareOf) -> String {
     match (of.what, &of.gpu_kind) {
         (What::Gpus, Some(kind)) => kind.to_string(),
         (What::Gpus, None) => "GPUs".to_owned(),
@@ -86,7 +86,9 @@ fn what(of: &ShareOf) -> String {
 
 fn amount(what: What, number: u64) -> String {
     match what {
-        What::Gpus | What::Cpus => milli(GpuMilli(u32::try_from(number).unwrap_or(u32::MAX))),
+        What::Gpus | What::Cpus => {
+            format_gpu_milli(GpuMilli(u32::try_from(number).unwrap_or(u32::MAX)))
+        }
         What::Memory => Bytes(number).to_string(),
         What::Jobs | What::GpuMinutes => number.to_string(),
     }

@@ -8,7 +8,7 @@ use common::unit::{Bytes, GpuMilli, Gpus};
 
 /// `1 GPU`, `2 GPUs`.
 #[must_use]
-pub fn count(number: u32, what: &str) -> String {
+pub fn count_with_noun(number: u32, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
@@ -16,20 +16,20 @@ pub fn count(number: u32, what: &str) -> String {
 #[must_use]
 pub fn request(request: &Request) -> String {
     let mut parts = Vec::new();
-    parts.extend(request.nodes.map(|nodes| count(nodes.0, "node")));
+    parts.extend(request.nodes.map(|nodes| count_with_noun(nodes.0, "node")));
     parts.push(match request.tasks_min {
-        Some(least) => format!("{least} to {}", count(request.tasks.0, "task")),
-        None => count(request.tasks.0, "task"),
+        Some(least) => format!("{least} to {}", count_with_noun(request.tasks.0, "task")),
+        None => count_with_noun(request.tasks.0, "task"),
     });
     parts.extend(request.tasks_per_node.map(|each| format!("at most {each} per node")));
-    parts.push(format!("{} per task", count(request.cpus_per_task.0, "CPU")));
+    parts.push(format!("{} per task", count_with_noun(request.cpus_per_task.0, "CPU")));
     parts.extend(request.gpus.map(|gpus| {
-        let gpu = format!("{}GPU", kinds(request));
+        let gpu = format!("{}GPU", gpu_kinds_prefix(request));
         match gpus {
-            GpuRequest::PerNode(n) => format!("{} per node", count(n.0, &gpu)),
-            GpuRequest::PerTask(n) => format!("{} per task", count(n.0, &gpu)),
-            GpuRequest::Total(n) => format!("{} in total", count(n.0, &gpu)),
-            GpuRequest::Parts(parts) => parts_of(parts, &gpu),
+            GpuRequest::PerNode(n) => format!("{} per node", count_with_noun(n.0, &gpu)),
+            GpuRequest::PerTask(n) => format!("{} per task", count_with_noun(n.0, &gpu)),
+            GpuRequest::Total(n) => format!("{} in total", count_with_noun(n.0, &gpu)),
+            GpuRequest::Parts(parts) => gpu_parts_text(parts, &gpu),
         }
     }));
     parts.extend(request.memory.map(|memory| match memory {
@@ -48,9 +48,9 @@ pub fn request(request: &Request) -> String {
 }
 
 /// `0.5 of one GPU`, `20G of the memory of each of 2 GPUs`.
-fn parts_of(parts: GpuParts, gpu: &str) -> String {
+fn gpu_parts_text(parts: GpuParts, gpu: &str) -> String {
     let each = match parts.each {
-        PartSize::Milli(part) => format!("{} of", milli(part)),
+        PartSize::Milli(part) => format!("{} of", format_gpu_milli(part)),
         PartSize::Memory(_) => {
             let one = GpuParts { devices: Gpus(1), ..parts };
             format!("{one} of the memory of")
@@ -58,12 +58,12 @@ fn parts_of(parts: GpuParts, gpu: &str) -> String {
     };
     match parts.devices {
         Gpus(1) => format!("{each} one {gpu}"),
-        Gpus(devices) => format!("{each} each of {}", count(devices, gpu)),
+        Gpus(devices) => format!("{each} each of {}", count_with_noun(devices, gpu)),
     }
 }
 
 /// `h100 or a100 `, or empty.
-fn kinds(request: &Request) -> String {
+fn gpu_kinds_prefix(request: &Request) -> String {
     let kinds = request.gpu_kind.iter().chain(&request.gpu_kinds_or);
     let kinds: Vec<&str> = kinds.map(|kind| kind.0.as_str()).collect();
     if kinds.is_empty() { String::new() } else { format!("{} ", kinds.join(" or ")) }
@@ -71,7 +71,7 @@ fn kinds(request: &Request) -> String {
 
 /// Thousandths of GPUs as a decimal number of GPUs: `2`, `0.5`.
 #[must_use]
-pub fn milli(gpus: GpuMilli) -> String {
+pub fn format_gpu_milli(gpus: GpuMilli) -> String {
     let (whole, rest) = (gpus.0 / 1000, gpus.0 % 1000);
     if rest == 0 {
         return whole.to_string();
@@ -84,7 +84,9 @@ pub fn milli(gpus: GpuMilli) -> String {
 pub fn nearness(request: &Request) -> Option<String> {
     let near = request.near?;
     let blocks = match request.segment {
-        Some(segment) => format!(", each block of {} separately", count(segment.0, "node")),
+        Some(segment) => {
+            format!(", each block of {} separately", count_with_noun(segment.0, "node"))
+        }
         None => String::new(),
     };
     let wish = if near.required { "" } else { " (preferred)" };
@@ -94,21 +96,23 @@ pub fn nearness(request: &Request) -> Option<String> {
 /// The limit of a group's jobs per node: `at most 2 jobs of group 1000/chat per node`.
 #[must_use]
 pub fn per_node_max(most: &PerNodeMax) -> String {
-    format!("at most {} of group {} per node", count(most.jobs, "job"), most.group)
+    format!("at most {} of group {} per node", count_with_noun(most.jobs, "job"), most.group)
 }
 
 /// The allocation on one node: `g-001: 2 tasks, CPUs 0-3, 8G memory, GPUs 0,1`.
 #[must_use]
-pub fn share(share: &Share) -> String {
+pub fn node_share_text(share: &Share) -> String {
     let gpus: Vec<String> = share.gpus.iter().map(ToString::to_string).collect();
     let gpus = match (gpus.len(), share.gpu_milli) {
         (0, _) => String::new(),
-        (1, Some(part)) => format!(", {} of GPU {}", milli(part), gpus.join(",")),
-        (_, Some(part)) => format!(", {} of each of GPUs {}", milli(part), gpus.join(",")),
+        (1, Some(part)) => format!(", {} of GPU {}", format_gpu_milli(part), gpus.join(",")),
+        (_, Some(part)) => {
+            format!(", {} of each of GPUs {}", format_gpu_milli(part), gpus.join(","))
+        }
         (1, None) => format!(", GPU {}", gpus.join(",")),
         (_, None) => format!(", GPUs {}", gpus.join(",")),
     };
-    let tasks = count(share.tasks.0, "task");
+    let tasks = count_with_noun(share.tasks.0, "task");
     format!("{}: {tasks}, CPUs {}, {} memory{gpus}", share.node, share.cpus, share.memory)
 }
 
@@ -154,7 +158,7 @@ pub fn gpu_usage(gpus: GpuUsage) -> String {
 
 /// `USR1 60 s before its time limit, to all its processes`.
 #[must_use]
-pub fn warning(warning: &Warning) -> String {
+pub fn signal_warning_text(warning: &Warning) -> String {
     let (recipients, lead) = (recipients(warning.to), warning.lead.seconds());
     format!("{} {lead} s before its time limit, to {recipients}", warning.signal)
 }
@@ -250,7 +254,7 @@ mod tests {
     #[test]
     fn shares_of_gpus_are_decimals() {
         for (thousandths, text) in [(2000, "2"), (500, "0.5"), (1250, "1.25"), (1, "0.001")] {
-            assert_eq!(milli(GpuMilli(thousandths)), text);
+            assert_eq!(format_gpu_milli(GpuMilli(thousandths)), text);
         }
     }
 }

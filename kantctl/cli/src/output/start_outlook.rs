@@ -1,8 +1,8 @@
 //! The expected start of a job with and without a change, in sentences.
 
 use super::time::{local, localized};
-use common::hostlist::fold;
-use common::text::shown;
+use common::hostlist::compress;
+use common::text::escape_hidden;
 use common::wire::api::{StartOutlook, WhatIfView};
 use jiff::tz::TimeZone;
 
@@ -15,7 +15,8 @@ pub fn comparison(view: &WhatIfView, what: &str, zone: &TimeZone) -> String {
         Some(text) => format!("{text}\n"),
         None => String::new(),
     };
-    let (what, with, without) = (shown(what), shown(&with), shown(&without));
+    let (what, with, without) =
+        (escape_hidden(what), escape_hidden(&with), escape_hidden(&without));
     format!(
         "With {what}, job {} {with}.\nWithout the change, it {without}.\n{recommendation}",
         view.key
@@ -28,13 +29,13 @@ fn recommendation(view: &WhatIfView, what: &str) -> Option<String> {
         let later = outlook.expected_at.filter(|_| !outlook.bounded);
         outlook.starts_now.as_ref().map(|_| view.as_of).or(later)
     };
-    if never(&view.changed) && !never(&view.compared_with) {
+    if can_never_start(&view.changed) && !can_never_start(&view.compared_with) {
         return Some(
             "What to do: leave it as it is: with the change it could never start.".to_owned(),
         );
     }
     let (with, without) = (at(&view.changed)?, at(&view.compared_with));
-    let command = command(view, what);
+    let command = update_command(view, what);
     Some(match without {
         None => format!("What to do: {command}; without it the start time is unknown."),
         Some(without) if with < without => {
@@ -50,7 +51,7 @@ fn recommendation(view: &WhatIfView, what: &str) -> Option<String> {
 }
 
 /// The `kantctl update` command that makes the change.
-fn command(view: &WhatIfView, what: &str) -> String {
+fn update_command(view: &WhatIfView, what: &str) -> String {
     let option = |word: &str| {
         let word = word.trim_start_matches("--");
         let (key, value) = word.split_once('=').unwrap_or((word, ""));
@@ -68,7 +69,7 @@ fn command(view: &WhatIfView, what: &str) -> String {
 
 /// Whether the job could never start on this cluster within its limits, even with all nodes free.
 #[must_use]
-pub fn never(outlook: &StartOutlook) -> bool {
+pub fn can_never_start(outlook: &StartOutlook) -> bool {
     outlook.reason.as_ref().is_some_and(|reason| reason.detail.is_for_ever())
 }
 
@@ -78,12 +79,12 @@ pub fn outlook(outlook: &StartOutlook, zone: &TimeZone) -> String {
         outlook.reason.as_ref().map(|reason| format!(" ({})", localized(&reason.sentence, zone)));
     let why = why.unwrap_or_default();
     match (&outlook.starts_now, outlook.expected_at) {
-        (Some(nodes), _) => format!("would start now, on {}", fold(nodes)),
+        (Some(nodes), _) => format!("would start now, on {}", compress(nodes)),
         (None, Some(at)) if outlook.bounded => {
             format!("would start at {} at the earliest{why}", local(at, zone))
         }
         (None, Some(at)) => format!("would start at about {}{why}", local(at, zone)),
-        (None, None) if never(outlook) => format!("could never start{why}"),
+        (None, None) if can_never_start(outlook) => format!("could never start{why}"),
         (None, None) => format!("would wait for an unknown time{why}"),
     }
 }
@@ -100,7 +101,7 @@ mod tests {
     fn view(changed: StartOutlook, compared_with: StartOutlook) -> String {
         let as_of = Time(1_700_000_000_000);
         let view = WhatIfView { key: "42".parse().unwrap(), changed, compared_with, as_of };
-        // Through the wire format.
+        // WholeController the wire format.
         let text = serde_json::to_string(&view).unwrap();
         let view = serde_json::from_str(&text).unwrap();
         comparison(&view, "time=2h gpus=4", &TimeZone::UTC)

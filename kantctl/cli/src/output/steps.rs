@@ -9,14 +9,14 @@ use jiff::tz::TimeZone;
 
 const COLUMNS: [Column; 9] = [
     Column::new("STEP"),
-    Column::new("NAME").min_width(10),
-    Column::new("TASKS").right(),
-    Column::new("CPUS").right().drop_order(0),
-    Column::new("GPUS").right(),
-    Column::new("STARTED").drop_order(1),
-    Column::new("TIME").right(),
-    Column::new("EXIT").right(),
-    Column::new("WHERE").min_width(12),
+    Column::new("NAME").with_min_width(10),
+    Column::new("TASKS").right_aligned(),
+    Column::new("CPUS").right_aligned().with_drop_order(0),
+    Column::new("GPUS").right_aligned(),
+    Column::new("STARTED").with_drop_order(1),
+    Column::new("TIME").right_aligned(),
+    Column::new("EXIT").right_aligned(),
+    Column::new("WHERE").with_min_width(12),
 ];
 
 /// The steps of runs, one per row.
@@ -26,7 +26,7 @@ pub fn table(runs: &[HistoryRun], as_of: Time, zone: &TimeZone) -> Table {
     for run in runs {
         for step in &run.steps {
             let gpus = step.gpus.unwrap_or(run.job.gpus.0);
-            table.row(vec![
+            table.add_row(vec![
                 Cell::from(format!("{}.{}", run.job.key, step.number)),
                 Cell::from(&step.name),
                 Cell::from(step.tasks),
@@ -46,6 +46,6 @@ fn exit(step: &StepRecord) -> Cell {
     match step.exit {
         None => Cell::from("-"),
         Some(exit) if exit.is_success() => Cell::from(exit),
-        Some(exit) => Cell::from(exit).tint(Tint::Bad),
+        Some(exit) => Cell::from(exit).with_tint(Tint::Bad),
     }
 }

@@ -52,7 +52,7 @@ impl Table {
     }
 
     /// Adds a row, one cell per column.
-    pub fn row(&mut self, cells: Vec<Cell>) {
+    pub fn add_row(&mut self, cells: Vec<Cell>) {
         debug_assert_eq!(cells.len(), self.columns.len());
         for Cell { text, short, tint } in cells {
             let start = self.text.len();
@@ -70,7 +70,7 @@ impl Table {
         self.slots.chunks(self.columns.len())
     }
 
-    fn shown(&self, slot: &Slot, short: bool) -> &str {
+    fn cell_text(&self, slot: &Slot, short: bool) -> &str {
         let place = match slot.short_end.filter(|_| short) {
             Some(end) => slot.end..end,
             None => slot.start..slot.end,
@@ -85,7 +85,7 @@ impl Table {
         layout: &'a Layout,
     ) -> impl Iterator<Item = CellText<'a>> {
         layout.shown.iter().map(move |(index, width)| {
-            CellText::new(cut(self.shown(&row[*index], layout.short), *width))
+            CellText::new(cut(self.cell_text(&row[*index], layout.short), *width))
         })
     }
 
@@ -106,19 +106,19 @@ impl Table {
         let mut text = String::with_capacity(self.text.len() * 2);
         let bold = |title: &str| title.bold().to_string();
         let styled = |_, title: &str| colour.then(|| bold(title));
-        self.line(&mut text, &layout, &widths, titles.into_iter(), styled);
+        self.append_line(&mut text, &layout, &widths, titles.into_iter(), styled);
         for row in self.rows() {
             let tinted = |index: usize, shown: &str| {
                 let colour = row[index].tint.colour().filter(|_| colour)?;
                 Some(shown.color(colour).to_string())
             };
-            self.line(&mut text, &layout, &widths, self.row_texts(row, &layout), tinted);
+            self.append_line(&mut text, &layout, &widths, self.row_texts(row, &layout), tinted);
         }
         text
     }
 
     /// Adds a line; `styled` returns a cell's text in its style, if it has one.
-    fn line<'a>(
+    fn append_line<'a>(
         &self,
         text: &mut String,
         layout: &Layout,
@@ -180,7 +180,7 @@ impl Table {
 
     fn natural_widths(&self, shown: &[usize], short: bool) -> Vec<(usize, usize)> {
         let widest = |index: usize| {
-            let cells = self.rows().map(|row| char_count(self.shown(&row[index], short)));
+            let cells = self.rows().map(|row| char_count(self.cell_text(&row[index], short)));
             cells.chain([char_count(self.title(index, short))]).max().unwrap_or(0)
         };
         shown.iter().map(|index| (*index, widest(*index))).collect()

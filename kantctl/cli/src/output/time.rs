@@ -41,7 +41,7 @@ pub fn localized(sentence: &str, zone: &TimeZone) -> String {
         };
         rest = &rest[length..];
     }
-    user_names::named(&text)
+    user_names::replace_user_numbers(&text)
 }
 
 /// The time from `start` to `end` or now; `-` before the start.

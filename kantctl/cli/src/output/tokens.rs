@@ -8,13 +8,13 @@ use jiff::tz::TimeZone;
 
 const COLUMNS: [Column; 8] = [
     Column::new("ID"),
-    Column::new("NAME").min_width(8),
+    Column::new("NAME").with_min_width(8),
     Column::new("USER"),
-    Column::new("SCOPES").min_width(12),
-    Column::new("CREATED").drop_order(1),
+    Column::new("SCOPES").with_min_width(12),
+    Column::new("CREATED").with_drop_order(1),
     Column::new("UNTIL"),
     Column::new("LAST USE"),
-    Column::new("FROM").drop_order(0),
+    Column::new("FROM").with_drop_order(0),
 ];
 
 /// Tokens, one per row.
@@ -24,7 +24,7 @@ pub fn table(tokens: &[TokenView], zone: &TimeZone) -> Table {
     for token in tokens {
         let from = token.via.as_ref().map_or("a controller".to_owned(), ToString::to_string);
         let last_use = token.last_use.map_or("-".to_owned(), |at| local(at, zone));
-        table.row(vec![
+        table.add_row(vec![
             Cell::from(&token.id),
             Cell::from(&token.name),
             Cell::from(user(token.uid.0)),

@@ -2,10 +2,10 @@
 
 use super::Screen;
 use super::columns::{self, Line};
-use super::sizes::milli;
+use super::sizes::format_gpu_milli;
 use super::time::local;
 use common::job::Phase;
-use common::text::shown;
+use common::text::escape_hidden;
 use common::time::Time;
 use common::wire::api::{JobView, MetricsView, Status};
 
@@ -84,24 +84,31 @@ fn head(seen: &Seen, width: usize, screen: &Screen) -> Vec<String> {
     let Seen { status, metrics, as_of, trouble, .. } = seen;
     let first = format!(
         "{}  {}  {} of {} nodes  {} running, {} waiting",
-        shown(&status.cluster),
+        escape_hidden(&status.cluster),
         local(*as_of, &screen.zone),
         status.nodes_connected,
         status.nodes,
         status.jobs_running,
         status.jobs_pending,
     );
-    let used = milli(metrics.gpus_used_milli);
+    let used = format_gpu_milli(metrics.gpus_used_milli);
     let kinds: Vec<String> = metrics
         .kinds
         .iter()
-        .map(|kind| format!("{} {}/{}", shown(&kind.kind.0), milli(kind.used_milli), kind.gpus))
+        .map(|kind| {
+            format!(
+                "{} {}/{}",
+                escape_hidden(&kind.kind.0),
+                format_gpu_milli(kind.used_milli),
+                kind.gpus
+            )
+        })
         .collect();
     let label = format!("GPUs {used}/{} ", metrics.gpus);
     let bar = bar(metrics.gar, width.saturating_sub(label.chars().count()).min(40));
     let second = format!("{label}{bar}");
     let third = match trouble {
-        Some(trouble) => shown(trouble.lines().next().unwrap_or_default()).into_owned(),
+        Some(trouble) => escape_hidden(trouble.lines().next().unwrap_or_default()).into_owned(),
         None => kinds.join("  "),
     };
     [first, second, third, String::new()].map(|line| cut(&line, width)).to_vec()

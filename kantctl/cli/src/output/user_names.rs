@@ -27,7 +27,7 @@ const BEFORE: &str = "user ";
 
 /// A sentence of the controller, with users' numbers replaced by names.
 #[must_use]
-pub fn named(sentence: &str) -> String {
+pub fn replace_user_numbers(sentence: &str) -> String {
     let mut text = String::with_capacity(sentence.len());
     let mut rest = sentence;
     while let Some(start) = rest.find(BEFORE) {
@@ -52,9 +52,9 @@ mod tests {
     #[test]
     fn only_numbers_of_users_in_sentences_are_replaced_by_names() {
         let text = "cancelled by user 0, not user 4000000000";
-        assert_eq!(named(text), "cancelled by user root, not user 4000000000");
+        assert_eq!(replace_user_numbers(text), "cancelled by user root, not user 4000000000");
         for same in ["", "user ", "user 0x10", "superuser 0", "user 99999999999", "of users 0"] {
-            assert_eq!(named(same), same);
+            assert_eq!(replace_user_numbers(same), same);
         }
         assert_eq!((user(0), user(4_000_000_000)), ("root".to_owned(), "4000000000".to_owned()));
     }

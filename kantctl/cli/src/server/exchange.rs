@@ -14,23 +14,26 @@ struct Refused {
     error: ApiError,
 }
 
-pub fn with_path(path: &str, request: Result<Request<Body>, http::Error>) -> Asking {
+pub fn with_path_in_error(path: &str, request: Result<Request<Body>, http::Error>) -> Asking {
     request.map_err(|error| ClientError::Unaskable { path: path.to_owned(), source: error.into() })
 }
 
 pub type Asking = Result<Request<Body>, ClientError>;
 
 pub async fn get_bytes(client: &Client, path: &str) -> Result<(HeaderMap, Bytes), ClientError> {
-    fetch(client, with_path(path, Request::get(path).body(Body::empty()))?).await
+    fetch(client, with_path_in_error(path, Request::get(path).body(Body::empty()))?).await
 }
 
 pub async fn post_bytes(client: &Client, path: &str, bytes: Bytes) -> Result<(), ClientError> {
-    fetch(client, with_path(path, Request::post(path).body(Body::from(bytes)))?).await.map(|_| ())
+    fetch(client, with_path_in_error(path, Request::post(path).body(Body::from(bytes)))?)
+        .await
+        .map(|_| ())
 }
 
 /// Sends a request, and returns the body of a successful answer as it arrives.
 pub async fn streamed(client: &Client, path: &str) -> Result<Body, ClientError> {
-    let response = client.send(with_path(path, Request::get(path).body(Body::empty()))?).await?;
+    let response =
+        client.send(with_path_in_error(path, Request::get(path).body(Body::empty()))?).await?;
     if response.status().is_success() {
         return Ok(response.into_body());
     }

@@ -2,7 +2,7 @@
 //! printing the reason, and releases it. The job ends with this process unless requested otherwise.
 
 use super::job_allocation::JobAllocation;
-use super::lease_renewer::{LeaseRenewer, lease};
+use super::lease_renewer::{LeaseRenewer, lease_duration};
 use crate::failure::Failure;
 use crate::output::jobs::{ending, why};
 use crate::output::screen::note;
@@ -95,12 +95,12 @@ pub async fn allocate(
     let waited = tokio::select! {
         job = wait(wanted, key, server) => job,
         signal = ending_signal(signals) => {
-            Err(Failure::message(format!("gave up job {key} after {signal}")))
+            Err(Failure::from_message(format!("gave up job {key} after {signal}")))
         }
     };
     let started = waited.and_then(|job| match JobAllocation::of(&job) {
         Some(allocation) => Ok((job, allocation)),
-        None => Err(Failure::message(format!("job {key} was given no nodes"))),
+        None => Err(Failure::from_message(format!("job {key} was given no nodes"))),
     });
     match started {
         Ok((job, allocation)) => Ok(AllocatedJob { job, allocation, lease_renewer }),
@@ -126,13 +126,14 @@ fn request(wanted: &AllocationRequest<'_>) -> Result<SubmitRequest, Failure> {
         AllocDialect::Kant => wanted.options.clone(),
         AllocDialect::Srun | AllocDialect::Salloc => wanted.options.clone().with_all_named_nodes(),
     };
-    let mut request = submit_request::build(&options, &record_script(wanted.program), &[], &shell)?;
+    let mut request =
+        submit_request::build(&options, &placeholder_script(wanted.program), &[], &shell)?;
     request.ask.launch = Launch::Held;
     request.ask.requeue = false;
     request.ask.stdin = None;
     request.ask.stdout = Some("/dev/null".to_owned());
     request.ask.stderr = None;
-    let lease = Span::from_seconds(lease().as_secs());
+    let lease = Span::from_seconds(lease_duration().as_secs());
     request.ask.lease = (!wanted.stays).then_some(lease);
     Ok(request)
 }
@@ -149,7 +150,7 @@ pub async fn ending_signal(signals: &mut Signals) -> Signal {
 }
 
 /// The script in the job's record, which is never executed.
-fn record_script(program: &[String]) -> Script {
+fn placeholder_script(program: &[String]) -> Script {
     let words: Vec<String> =
         program.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
     let first = program.first().map(String::as_str).unwrap_or_default();
@@ -178,7 +179,7 @@ async fn wait(
     }
     loop {
         let path = format!("/v1/jobs/{key}/wait?seconds={seconds}&until=started");
-        let asked = server.get_for::<JobList>(&path, PATIENCE);
+        let asked = server.get_retrying::<JobList>(&path, PATIENCE);
         let list = match until {
             None => asked.await?,
             Some(until) => match timeout_at(until, asked).await {
@@ -187,7 +188,7 @@ async fn wait(
             },
         };
         let Some(job) = list.jobs.into_iter().next() else {
-            return Err(Failure::message(format!("job {key} is no longer known")));
+            return Err(Failure::from_message(format!("job {key} is no longer known")));
         };
         match job.phase {
             Phase::Running => {
@@ -199,7 +200,7 @@ async fn wait(
                 let how = ending(&job);
                 let gap = if how.is_empty() { "" } else { ": " };
                 let text = format!("job {key} ended before it started, as {}{gap}{how}", job.state);
-                return Err(Failure::message(text));
+                return Err(Failure::from_message(text));
             }
         }
         let code = job.reason.as_ref().map(|reason| reason.code.clone()).unwrap_or_default();
@@ -215,7 +216,7 @@ async fn wait(
 
 fn not_started_in_time(key: JobKey) -> Failure {
     let text = format!("Unable to allocate resources: job {key} could not start in time");
-    Failure::message(text).hint("omit --immediate to wait for it")
+    Failure::from_message(text).with_hint("omit --immediate to wait for it")
 }
 
 fn report_start(wanted: &AllocationRequest<'_>, key: JobKey, has_waited: bool) {
@@ -294,5 +295,5 @@ async fn cancel(server: &Server, key: JobKey) {
 
 /// Whether the job has already ended.
 fn has_ended(failure: &Failure) -> bool {
-    matches!(failure.code(), Some("already_done" | "wrong_phase" | "unknown_job"))
+    matches!(failure.error_code(), Some("already_done" | "wrong_phase" | "unknown_job"))
 }

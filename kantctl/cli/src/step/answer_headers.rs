@@ -19,6 +19,6 @@ pub fn task_state(headers: &HeaderMap) -> Result<TaskState, Failure> {
     state.ok_or_else(|| {
         let text = "failed to understand the controller's answer: does it have the same version \
                     as kantctl?";
-        Failure::message(text.to_owned())
+        Failure::from_message(text.to_owned())
     })
 }

@@ -75,11 +75,11 @@ pub async fn attach(
     server: &Server,
 ) -> Result<u8, Failure> {
     wanted.check(step)?;
-    let mut signals = Signals::take()?;
+    let mut signals = Signals::block_and_watch()?;
     let tasks = step.shares.iter().map(|share| share.tasks).sum();
-    let outputs = Outputs::here(tasks, wanted.label, [wanted.output, wanted.error]);
+    let outputs = Outputs::to_own_streams(tasks, wanted.label, [wanted.output, wanted.error]);
     // Messages go through the writer of the outputs as long as this is held.
-    let redirect = outputs.own().redirect_stderr();
+    let redirect = outputs.own_writer().redirect_stderr();
     let name = format!("{key}.{}", step.number);
     let left = tokio::select! {
         code = print_output(outputs, key, step.number, &name, server) => return code,
@@ -103,13 +103,17 @@ async fn print_output(
 ) -> Result<u8, Failure> {
     let (mut from, mut has_listened) = (None, false);
     loop {
-        while !outputs.own().has_room() {
-            outputs.own().moved().await.map_err(|error| stream::unwritten(&error))?;
+        while !outputs.own_writer().has_room() {
+            outputs
+                .own_writer()
+                .wait_until_written()
+                .await
+                .map_err(|error| stream::write_failure(&error))?;
         }
         let answer = match read_output(&outputs, key, number, from, server).await {
             Ok(answer) => answer,
             // The job has ended with its steps; the exit status of the step is not known.
-            Err(failure) if has_listened && failure.code() == Some("wrong_phase") => {
+            Err(failure) if has_listened && failure.error_code() == Some("wrong_phase") => {
                 StepSaid { is_over: true, ..StepSaid::default() }
             }
             Err(failure) => return Err(failure),
@@ -128,10 +132,14 @@ async fn print_output(
         }
         if answer.is_over {
             outputs.end();
-            while !outputs.own().is_done() {
-                outputs.own().moved().await.map_err(|error| stream::unwritten(&error))?;
+            while !outputs.own_writer().is_done() {
+                outputs
+                    .own_writer()
+                    .wait_until_written()
+                    .await
+                    .map_err(|error| stream::write_failure(&error))?;
             }
-            return ended(name, answer.exit);
+            return exit_code_of_step(name, answer.exit);
         }
     }
 }
@@ -149,7 +157,9 @@ async fn read_output(
     loop {
         tokio::select! {
             answer = &mut answer => return answer,
-            moved = outputs.own().moved() => moved.map_err(|error| stream::unwritten(&error))?,
+            moved = outputs.own_writer().wait_until_written() => {
+                moved.map_err(|error| stream::write_failure(&error))?;
+            }
         }
     }
 }
@@ -166,19 +176,19 @@ fn write(outputs: &mut Outputs, bytes: &[u8]) -> Result<(), Failure> {
     while let Some(Frame { kind, task, body }) = frames.take().map_err(anyhow::Error::new)? {
         if matches!(kind, Kind::Output | Kind::Error) {
             let written = outputs.write(task, kind, body);
-            written.map_err(|error| stream::unwritten(&error))?;
+            written.map_err(|error| stream::write_failure(&error))?;
         }
     }
     Ok(())
 }
 
-fn ended(name: &str, exit: Option<ExitStatus>) -> Result<u8, Failure> {
+fn exit_code_of_step(name: &str, exit: Option<ExitStatus>) -> Result<u8, Failure> {
     match exit {
         Some(ExitStatus { code, signal: None }) => Ok(code),
         Some(ExitStatus { signal: Some(signal), .. }) => Ok(signal.saturating_add(128)),
         None => {
             let text = format!("step {name} has ended, but its exit status is not known");
-            Err(Failure::message(text))
+            Err(Failure::from_message(text))
         }
     }
 }

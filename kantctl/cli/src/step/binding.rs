@@ -61,7 +61,7 @@ impl CpuBind {
 
     /// The CPUs of a task, given its index on the node and the number of tasks; empty for all CPUs.
     #[must_use]
-    pub fn of(&self, local: u32, tasks: u32, each: u32, cpus: &[u32]) -> Vec<u32> {
+    pub fn cpus_of_task(&self, local: u32, tasks: u32, each: u32, cpus: &[u32]) -> Vec<u32> {
         let all = cpus.len();
         if all == 0 {
             return Vec::new();
@@ -74,9 +74,11 @@ impl CpuBind {
                 let first = (local as usize * count) % all;
                 cpus.iter().skip(first).take(count).copied().collect()
             }
-            Self::Map(list) => {
-                turn(list, local).and_then(|place| cpus.get(place)).copied().into_iter().collect()
-            }
+            Self::Map(list) => entry_in_rotation(list, local)
+                .and_then(|place| cpus.get(place))
+                .copied()
+                .into_iter()
+                .collect(),
         }
     }
 }
@@ -103,7 +105,7 @@ impl GpuBind {
 
     /// The GPUs of a task, given its index on the node; `None` for all GPUs.
     #[must_use]
-    pub fn of(&self, local: u32, gpus: &[u32]) -> Option<Vec<u32>> {
+    pub fn gpus_of_task(&self, local: u32, gpus: &[u32]) -> Option<Vec<u32>> {
         let all = gpus.len();
         if all == 0 {
             return None;
@@ -121,14 +123,14 @@ impl GpuBind {
                 Some(gpus.get(place).copied().into_iter().collect())
             }
             Self::Map(list) => {
-                let place = turn(list, u32::try_from(local).unwrap_or(u32::MAX))?;
+                let place = entry_in_rotation(list, u32::try_from(local).unwrap_or(u32::MAX))?;
                 Some(gpus.get(place).copied().into_iter().collect())
             }
         }
     }
 }
 
-fn turn(list: &[u32], local: u32) -> Option<usize> {
+fn entry_in_rotation(list: &[u32], local: u32) -> Option<usize> {
     list.get(local as usize % list.len().max(1)).map(|place| *place as usize)
 }
 
@@ -144,12 +146,12 @@ mod tests {
     #[test]
     fn tasks_are_bound_to_cpus_only_on_request() {
         let cpus = [4, 5, 6, 7];
-        let of = |text: &str, local| CpuBind::read(text).unwrap().of(local, 2, 2, &cpus);
+        let of = |text: &str, local| CpuBind::read(text).unwrap().cpus_of_task(local, 2, 2, &cpus);
         assert_eq!((of("cores", 0), of("verbose,threads", 1)), (vec![4, 5], vec![6, 7]));
         assert_eq!((of("none", 0), of("quiet", 1)), (vec![], vec![]));
         assert_eq!((of("map_cpu:3,0", 0), of("map_cpu:3,0", 1)), (vec![7], vec![4]));
         assert_eq!(
-            CpuBind::Slices.of(3, 8, 1, &cpus),
+            CpuBind::Slices.cpus_of_task(3, 8, 1, &cpus),
             [7],
             "with more tasks than CPUs, slices are reused"
         );
@@ -159,7 +161,7 @@ mod tests {
     #[test]
     fn tasks_see_all_gpus_of_the_step_by_default() {
         let gpus = [1, 3, 5, 7];
-        let of = |text: &str, local| GpuBind::read(text).unwrap().of(local, &gpus);
+        let of = |text: &str, local| GpuBind::read(text).unwrap().gpus_of_task(local, &gpus);
         assert_eq!((of("closest", 0), of("none", 1)), (None, None));
         assert_eq!((of("single:2", 1), of("single:2", 2)), (Some(vec![1]), Some(vec![3])));
         assert_eq!(
@@ -168,6 +170,6 @@ mod tests {
         );
         assert_eq!(of("map_gpu:2,0", 2), Some(vec![5]));
         assert!(GpuBind::read("per_task:0").is_err() && GpuBind::read("near").is_err());
-        assert_eq!(GpuBind::PerTask(1).of(0, &[]), None);
+        assert_eq!(GpuBind::PerTask(1).gpus_of_task(0, &[]), None);
     }
 }

@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
-use stop::{Interrupts, Stop, due};
+use stop::{Interrupts, Stop, wait_until_due};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{Receiver, channel};
 use tokio::task::LocalSet;
@@ -74,7 +74,7 @@ async fn run_local(step: Step<'_>, signals: &mut Signals) -> Result<u8, Failure>
         Some(directory) => step.directory.join(directory),
     };
     let outputs = Outputs::open(step.options, step.placement, &directory)?;
-    let redirect = outputs.own().redirect_stderr();
+    let redirect = outputs.own_writer().redirect_stderr();
     let sources = stream::sources(step.options, step.placement, &directory);
     let pieces = stream::read(&sources)?;
     let raw = if step.options.pty { RawTerminal::enable()? } else { None };
@@ -132,19 +132,21 @@ impl StepClient<'_> {
         let mut reads = !self.readers.is_empty();
         let mut signals_from_others = remote_signals(self.step, &self.attached);
         while self.connections.any_open() {
-            let has_room = reads && self.connections.ahead() < INPUT_AHEAD_BYTES;
-            let has_capacity = self.outputs.own().has_room();
+            let has_room = reads && self.connections.bytes_in_flight_max() < INPUT_AHEAD_BYTES;
+            let has_capacity = self.outputs.own_writer().has_room();
             tokio::select! {
                 Some((connection, event)) = events.recv(), if has_capacity => {
                     self.handle(connection, event)?;
                 }
-                moved = self.outputs.own().moved() => moved.map_err(|e| stream::unwritten(&e))?,
+                moved = self.outputs.own_writer().wait_until_written() => {
+                    moved.map_err(|error| stream::write_failure(&error))?;
+                }
                 signal = signals.next() => self.on_signal(signal),
                 Some(signal) = signals_from_others.recv() => {
                     self.send_signal(signal);
                     // It is followed by SIGKILL.
                     if signal == Signal::SIGTERM {
-                        self.stop = Stop::now().next();
+                        self.stop = Stop::now().next_stage();
                     }
                 }
                 piece = pieces.recv(), if has_room => match piece {
@@ -158,10 +160,10 @@ impl StepClient<'_> {
                     let size = raw_terminal::window_bytes(raw_terminal::window());
                     self.connections.send_all(&Frame::new(Kind::Window, ALL, size));
                 }
-                () = due(self.stop.as_ref()) => {
+                () = wait_until_due(self.stop.as_ref()) => {
                     if let Some(stop) = self.stop.take() {
                         self.send_signal(stop.signal);
-                        self.stop = stop.next();
+                        self.stop = stop.next_stage();
                     }
                 }
             }
@@ -182,9 +184,11 @@ impl StepClient<'_> {
 
     /// Waits until all output is written; a signal ends waiting.
     async fn write_all(&self, signals: &mut Signals) -> Result<(), Failure> {
-        while !self.outputs.own().is_done() {
+        while !self.outputs.own_writer().is_done() {
             tokio::select! {
-                moved = self.outputs.own().moved() => moved.map_err(|e| stream::unwritten(&e))?,
+                moved = self.outputs.own_writer().wait_until_written() => {
+                    moved.map_err(|error| stream::write_failure(&error))?;
+                }
                 signal = signals.next() => if signal != Signal::SIGCONT { return Ok(()) },
             }
         }
@@ -195,10 +199,10 @@ impl StepClient<'_> {
         match event {
             Event::Frame(frame) => {
                 self.connections.note_received(connection, &frame);
-                self.frame(connection, frame)
+                self.handle_frame(connection, frame)
             }
             Event::Stderr(bytes) => {
-                self.outputs.own().write(true, bytes);
+                self.outputs.own_writer().write(true, bytes);
                 Ok(())
             }
             Event::Closed(result) => {
@@ -213,13 +217,13 @@ impl StepClient<'_> {
         }
     }
 
-    fn frame(&mut self, connection: usize, frame: Frame) -> Result<(), Failure> {
+    fn handle_frame(&mut self, connection: usize, frame: Frame) -> Result<(), Failure> {
         let rank = self.connections.rank(connection, frame.task);
         match (frame.kind, rank) {
             (kind @ (Kind::Output | Kind::Error), Some(rank)) => {
                 self.attached.record_output(kind, rank, &frame.body);
                 let written = self.outputs.write(rank, kind, frame.body);
-                written.map_err(|error| stream::unwritten(&error))
+                written.map_err(|error| stream::write_failure(&error))
             }
             (Kind::Ended, Some(rank)) => {
                 let (code, signal) = match frame.body.as_slice() {
@@ -227,14 +231,14 @@ impl StepClient<'_> {
                     [code, signal, ..] => (*code, Some(*signal)),
                     _ => (1, None),
                 };
-                self.ended(rank, ExitStatus { code, signal });
+                self.report_task_end(rank, ExitStatus { code, signal });
                 Ok(())
             }
             (Kind::Failed, Some(rank)) => {
                 let [errno, why @ ..] = frame.body.as_slice() else { return Ok(()) };
                 let why = String::from_utf8_lossy(why).into_owned();
                 self.outputs.note(&format!("error: {}: task {rank}: {why}", self.node(rank)));
-                self.on_task_end(rank, not_started(*errno));
+                self.on_task_end(rank, not_started_code(*errno));
                 Ok(())
             }
             (Kind::Read, _) => {
@@ -253,7 +257,7 @@ impl StepClient<'_> {
         node.map(ToString::to_string).unwrap_or_default()
     }
 
-    fn ended(&mut self, rank: u32, exit: ExitStatus) {
+    fn report_task_end(&mut self, rank: u32, exit: ExitStatus) {
         let code = exit.signal.map_or(exit.code, |signal| 128_u8.saturating_add(signal));
         if code != 0 && !self.step.options.quiet && !self.step.options.pty {
             let how = match exit.signal.map(|number| Signal::try_from(i32::from(number))) {
@@ -282,7 +286,7 @@ impl StepClient<'_> {
 
 /// The exit code for a program that could not be started. srun uses the errno, and 2 if the program
 /// does not exist; kantctl uses the codes of a shell.
-fn not_started(errno: u8) -> u8 {
+fn not_started_code(errno: u8) -> u8 {
     const NOT_FOUND: u8 = 127;
     const NOT_RUNNABLE: u8 = 126;
     match i32::from(errno) {

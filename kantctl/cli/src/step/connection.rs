@@ -56,7 +56,7 @@ impl EventSender {
         let _ = self.sender.send((self.number, event)).await;
     }
 
-    async fn frames(&self, frames: &mut Frames, bytes: &[u8]) -> Result<(), Failure> {
+    async fn send_frames(&self, frames: &mut Frames, bytes: &[u8]) -> Result<(), Failure> {
         frames.push(bytes);
         while let Some(frame) = frames.take().map_err(anyhow::Error::new)? {
             self.send(Event::Frame(frame)).await;
@@ -83,7 +83,9 @@ async fn exchange(
 ) -> Result<(), Failure> {
     let mut child = command.spawn().context("failed to start the launcher of the tasks")?;
     let (Some(mut input), Some(mut output)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err(Failure::message("failed to connect to the launcher of the tasks".to_owned()));
+        return Err(Failure::from_message(
+            "failed to connect to the launcher of the tasks".to_owned(),
+        ));
     };
     let write = async {
         while let Some(bytes) = sent.recv().await {
@@ -98,7 +100,7 @@ async fn exchange(
         let (mut frames, mut buffer) = (Frames::default(), vec![0; READ_BYTES]);
         loop {
             match output.read(&mut buffer).await {
-                Ok(count @ 1..) => events.frames(&mut frames, &buffer[..count]).await?,
+                Ok(count @ 1..) => events.send_frames(&mut frames, &buffer[..count]).await?,
                 Ok(_) | Err(_) => return Ok::<(), Failure>(()),
             }
         }
@@ -111,7 +113,7 @@ async fn exchange(
     if status.success() {
         return Ok(());
     }
-    Err(Failure::message(format!("the tasks' launcher ended with {status}")))
+    Err(Failure::from_message(format!("the tasks' launcher ended with {status}")))
 }
 
 /// A launcher on another node.
@@ -209,7 +211,7 @@ impl RemoteLauncher {
             let (stdout, stderr) = bytes.split_at(of_stdout.unwrap_or(0).min(bytes.len()));
             taken[0] += stdout.len() as u64;
             taken[1] += stderr.len() as u64;
-            events.frames(&mut frames, stdout).await?;
+            events.send_frames(&mut frames, stdout).await?;
             if !stderr.is_empty() {
                 events.send(Event::Stderr(stderr.to_vec())).await;
             }
@@ -218,9 +220,13 @@ impl RemoteLauncher {
                     if exit.is_success() {
                         return Ok(());
                     }
-                    return Err(Failure::message(format!("the tasks' launcher ended with {exit}")));
+                    return Err(Failure::from_message(format!(
+                        "the tasks' launcher ended with {exit}"
+                    )));
                 }
-                TaskState::Failed(why) if bytes.is_empty() => return Err(Failure::message(why)),
+                TaskState::Failed(why) if bytes.is_empty() => {
+                    return Err(Failure::from_message(why));
+                }
                 _ => {}
             }
         }
@@ -230,7 +236,7 @@ impl RemoteLauncher {
     async fn fetch(&self, path: &str) -> Result<(HeaderMap, Bytes), Failure> {
         let begun = Instant::now();
         loop {
-            match self.server.get_bytes_for(path, PATIENCE).await {
+            match self.server.get_bytes_retrying(path, PATIENCE).await {
                 Err(failure) if failure.is_silent_node() && begun.elapsed() < NODE_PATIENCE => {
                     tokio::time::sleep(LOOK).await;
                 }
@@ -271,7 +277,7 @@ impl RemoteLauncher {
         let mut tries = 0_u32;
         loop {
             match self.server.post_bytes(path, bytes, PATIENCE).await {
-                Err(failure) if failure.code() == Some("not_fed") => {
+                Err(failure) if failure.error_code() == Some("not_fed") => {
                     tries = tries.saturating_add(1);
                     if tries == SILENT_TRIES {
                         note(&format!("its input is delayed: {failure}"));

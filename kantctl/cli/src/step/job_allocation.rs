@@ -41,7 +41,9 @@ impl JobAllocation {
     ///
     /// # Errors
     /// [`Failure`] when the environment is invalid.
-    pub fn around(environment: &BTreeMap<String, String>) -> Result<Option<Self>, Failure> {
+    pub fn from_environment(
+        environment: &BTreeMap<String, String>,
+    ) -> Result<Option<Self>, Failure> {
         let read = |name: &str| environment.get(name).map(String::as_str);
         let number = |name: &str| read(name).and_then(|text| text.parse::<u32>().ok());
         let Some(key) = read("KANT_JOB_ID").and_then(|text| text.parse::<JobKey>().ok()) else {
@@ -53,7 +55,7 @@ impl JobAllocation {
             None => here.iter().cloned().collect(),
         };
         let cpus = match read("SLURM_JOB_CPUS_PER_NODE") {
-            Some(text) => counts::unfold(text).map_err(Failure::usage)?,
+            Some(text) => counts::decode_runs(text).map_err(Failure::usage)?,
             None => vec![number("KANT_NODE_CPUS").unwrap_or(1)],
         };
         // If the numbers differ between nodes, they are not in the environment.
@@ -98,7 +100,7 @@ impl JobAllocation {
     /// The environment of a shell with this allocation, the same as inside the job.
     #[must_use]
     pub fn environment(&self, job: &JobView) -> Vec<(&'static str, String)> {
-        let list = hostlist::fold(self.nodes.iter().map(|node| &node.name));
+        let list = hostlist::compress(self.nodes.iter().map(|node| &node.name));
         let cpus: Vec<u32> = self.nodes.iter().map(|node| node.cpus).collect();
         let tasks: Vec<u32> = self.nodes.iter().map(|node| node.tasks.unwrap_or(1)).collect();
         let gpus: u32 = self.nodes.iter().filter_map(|node| node.gpus).sum();
@@ -128,8 +130,8 @@ impl JobAllocation {
             ("SLURM_NTASKS", all.clone()),
             ("SLURM_NPROCS", all.clone()),
             ("KANT_TASKS", all),
-            ("SLURM_TASKS_PER_NODE", counts::fold(&tasks)),
-            ("SLURM_JOB_CPUS_PER_NODE", counts::fold(&cpus)),
+            ("SLURM_TASKS_PER_NODE", counts::encode_runs(&tasks)),
+            ("SLURM_JOB_CPUS_PER_NODE", counts::encode_runs(&cpus)),
             ("MASTER_PORT", rendezvous::port(self.key).to_string()),
         ];
         let each = job.ask.request.cpus_per_task.to_string();

@@ -175,15 +175,15 @@ impl Launcher {
                     self.handle_frame(frame)?;
                 }
                 self.read += bytes.len() as u64;
-                self.report_read()
+                self.report_processed_input()
             }
-            Event::InputRead => self.report_read(),
+            Event::InputRead => self.report_processed_input(),
             Event::InputEnd if self.is_planned => {
                 self.output_path.flow_control.set_enabled(false);
                 self.end_tasks();
                 Ok(())
             }
-            Event::InputEnd => Err(Failure::message(
+            Event::InputEnd => Err(Failure::from_message(
                 "failed to start tasks: the input ended before a plan arrived".to_owned(),
             )),
             Event::Output(task, kind, bytes) => self.send(&Frame::new(kind, task, bytes)),
@@ -215,7 +215,7 @@ impl Launcher {
             }
             Kind::Taken => {
                 if let Ok(bytes) = <[u8; 8]>::try_from(body.as_slice()) {
-                    self.note_taken(u64::from_le_bytes(bytes));
+                    self.note_processed_output(u64::from_le_bytes(bytes));
                 }
             }
             // Frames for clients.
@@ -231,7 +231,7 @@ impl Launcher {
                 "kantctl on this node supports plans of version {VERSION}, not {}",
                 plan.version
             );
-            return Err(Failure::message(text));
+            return Err(Failure::from_message(text));
         }
         self.is_planned = true;
         self.grace = Duration::from_secs(plan.grace_seconds);
@@ -243,7 +243,7 @@ impl Launcher {
                     self.tasks.push(task);
                 }
                 Err(NotStarted { errno, why }) => {
-                    self.tasks.push(Task::failed());
+                    self.tasks.push(Task::new_not_started());
                     let mut body = vec![u8::try_from(errno).unwrap_or_default()];
                     body.extend(why.into_bytes());
                     self.send(&Frame::new(Kind::Failed, number, body))?;

@@ -29,7 +29,7 @@ const NOWHERE: u64 = i64::MAX as u64;
 
 /// The lease in force.
 #[must_use]
-pub fn lease() -> Duration {
+pub fn lease_duration() -> Duration {
     let configured = std::env::var(VARIABLE).ok().and_then(|text| text.parse().ok());
     configured.map_or(LEASE, Duration::from_secs)
 }
@@ -49,7 +49,7 @@ impl LeaseRenewer {
         let launchers: Arc<Mutex<Vec<LauncherAddress>>> = Arc::default();
         let (alive, gone) = oneshot::channel::<()>();
         // Never wait for a dead peer until the lease has expired.
-        let limit = (lease() / LIMITS).max(LIMIT_MIN);
+        let limit = (lease_duration() / LIMITS).max(LIMIT_MIN);
         let (server, all) = (server.reconnected_with_timeout(limit), Arc::clone(&launchers));
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -57,8 +57,8 @@ impl LeaseRenewer {
             let Ok(runtime) = runtime else { return };
             runtime.block_on(async {
                 tokio::select! {
-                    never = for_job(&server, job) => match never {},
-                    never = for_launchers(&server, &all) => match never {},
+                    never = renew_job_lease(&server, job) => match never {},
+                    never = renew_launcher_leases(&server, &all) => match never {},
                     _ = gone => {}
                 }
             });
@@ -73,24 +73,29 @@ impl LeaseRenewer {
     }
 }
 
-async fn for_job(server: &Server, job: Option<JobKey>) -> Infallible {
+async fn renew_job_lease(server: &Server, job: Option<JobKey>) -> Infallible {
     let Some(job) = job else { return std::future::pending().await };
     let path = format!("/v1/jobs/{job}/attend");
     loop {
         let asked = server.post::<_, AttendAnswer>(&path, &(), Retry::IfUnanswered).await;
-        sleep(if asked.is_ok() { lease() / TIMES } else { lease() / TIMES_UNHEARD }).await;
+        sleep(if asked.is_ok() {
+            lease_duration() / TIMES
+        } else {
+            lease_duration() / TIMES_UNHEARD
+        })
+        .await;
     }
 }
 
 /// Runs concurrently with the job's renewal: a node that does not answer delays only later nodes.
-async fn for_launchers(server: &Server, all: &Mutex<Vec<LauncherAddress>>) -> Infallible {
+async fn renew_launcher_leases(server: &Server, all: &Mutex<Vec<LauncherAddress>>) -> Infallible {
     loop {
         let launchers = all.lock().clone();
         for launcher in launchers {
             // Any answer means that the lease was renewed.
             let path = launcher.output_path([NOWHERE; 2], 0);
-            let _ = server.get_bytes_for(&path, Duration::ZERO).await;
+            let _ = server.get_bytes_retrying(&path, Duration::ZERO).await;
         }
-        sleep(lease() / TIMES).await;
+        sleep(lease_duration() / TIMES).await;
     }
 }

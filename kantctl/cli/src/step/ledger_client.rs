@@ -3,7 +3,7 @@
 //! of their own also run without the ledger, and then choose a number themselves.
 
 use super::connection::NODE_PATIENCE;
-use super::lease_renewer::lease;
+use super::lease_renewer::lease_duration;
 use super::placement::StepPlacement;
 use super::step_options::StepOptions;
 use crate::failure::Failure;
@@ -30,7 +30,7 @@ const SILENCE: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// [`Failure`] when it never fits, or needs resources of its own and there is no ledger.
-pub async fn open(
+pub async fn register_step(
     options: &StepOptions,
     placement: &StepPlacement,
     cpus_each: u32,
@@ -46,7 +46,7 @@ pub async fn open(
         cpus_each,
         gpus: options.gpus,
         exclusive: options.exclusive,
-        lease: Span::from_seconds(lease().as_secs()),
+        lease: Span::from_seconds(lease_duration().as_secs()),
     };
     // A step without resources of its own also runs without a ledger.
     let is_optional = !options.exclusive && options.gpus == StepGpus::All;
@@ -96,7 +96,7 @@ pub async fn next_requests(
     streams: StepStreams,
 ) -> StepHeard {
     // The request also renews the step's lease. Rejected input is offered again soon.
-    let usual = (lease().as_secs() / 3).clamp(1, POLL_SECONDS);
+    let usual = (lease_duration().as_secs() / 3).clamp(1, POLL_SECONDS);
     let wait = Span::from_seconds(if streams.input == StepInput::Full { 1 } else { usual });
     match send(server, key, &StepWish::Hold { number, wait, streams: Some(streams) }).await {
         Ok(StepAnswer::Heard(requests)) => return requests,
@@ -132,10 +132,10 @@ pub async fn read_output(
     let wait = Span::from_seconds(POLL_SECONDS);
     match send_with_retries(server, key, &StepWish::Listen { number, from, wait }).await? {
         StepAnswer::Said(output) => Ok(output),
-        StepAnswer::Refused(why) => Err(Failure::message(why)),
-        other => {
-            Err(Failure::message(format!("failed to read the output of step {number}: {other:?}")))
-        }
+        StepAnswer::Refused(why) => Err(Failure::from_message(why)),
+        other => Err(Failure::from_message(format!(
+            "failed to read the output of step {number}: {other:?}"
+        ))),
     }
 }
 
@@ -150,13 +150,13 @@ pub async fn send_input(
     speech: StepSpeech,
 ) -> Result<bool, Failure> {
     match send_with_retries(server, key, &StepWish::Speak { number, speech }).await? {
-        StepAnswer::Refused(why) => Err(Failure::message(why)),
+        StepAnswer::Refused(why) => Err(Failure::from_message(why)),
         answer => Ok(answer == StepAnswer::Done),
     }
 }
 
 /// Reports the end of a step.
-pub async fn close(server: &Server, key: JobKey, number: u32, exit: ExitStatus) {
+pub async fn report_step_end(server: &Server, key: JobKey, number: u32, exit: ExitStatus) {
     // If it gets lost, the step's lease expires.
     drop(send(&server.reconnected(), key, &StepWish::Close { number, exit }).await);
 }
@@ -172,7 +172,7 @@ pub async fn signal(
     signal: SignalNumber,
 ) -> Result<(), Failure> {
     match send(server, key, &StepWish::Signal { number, signal }).await? {
-        StepAnswer::Refused(why) => Err(Failure::message(why)),
+        StepAnswer::Refused(why) => Err(Failure::from_message(why)),
         _ => Ok(()),
     }
 }

@@ -57,7 +57,8 @@ impl StepPlacement {
         step: u32,
     ) -> Result<Self, Failure> {
         let (chosen, spare) = choose(options, allocation)?;
-        let tasks = tasks(options, chosen.len(), allocation.nodes.len(), allocation.tasks);
+        let tasks =
+            choose_task_count(options, chosen.len(), allocation.nodes.len(), allocation.tasks);
         if tasks == 0 || tasks > TASKS_MAX {
             let wrong = format!("a step has 1 to {TASKS_MAX} tasks, not {tasks}");
             return Err(Failure::usage(anyhow::anyhow!(wrong)));
@@ -142,10 +143,10 @@ impl StepPlacement {
     pub fn environment(&self, task: TaskPosition) -> Vec<(&'static str, String)> {
         let counts: Vec<u32> = self.nodes.iter().map(|(_, count)| *count).collect();
         let tasks = counts.iter().sum::<u32>().to_string();
-        let each = counts::fold(&counts);
+        let each = counts::encode_runs(&counts);
         let here = counts.get(task.node).copied().unwrap_or(1).to_string();
         let (rank, local) = (task.rank.to_string(), task.local.to_string());
-        let list = hostlist::fold(self.nodes.iter().map(|(name, _)| name));
+        let list = hostlist::compress(self.nodes.iter().map(|(name, _)| name));
         vec![
             ("SLURM_PROCID", rank.clone()),
             ("KANT_TASK_RANK", rank.clone()),
@@ -270,7 +271,7 @@ fn job_distribution(
 
 /// The number of tasks: as requested; otherwise on all nodes of the job as many as the job has, on
 /// some of them one each; with a terminal one.
-fn tasks(options: &StepOptions, chosen: usize, nodes: usize, of_job: u32) -> u32 {
+fn choose_task_count(options: &StepOptions, chosen: usize, nodes: usize, of_job: u32) -> u32 {
     let chosen_count = u32::try_from(chosen).unwrap_or(u32::MAX);
     match (options.tasks, options.ntasks_per_node) {
         (Some(tasks), _) => tasks,
@@ -295,7 +296,7 @@ mod tests {
         ];
         let environment =
             environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        let allocation = JobAllocation::around(&environment).unwrap().unwrap();
+        let allocation = JobAllocation::from_environment(&environment).unwrap().unwrap();
         StepPlacement::choose(&options, &allocation, 5).map_err(|failure| failure.to_string())
     }
 
@@ -333,7 +334,7 @@ mod tests {
         assert!(found(on("3")).unwrap_err().contains("has only 2"));
         let other = StepOptions { nodelist: Some("other".to_owned()), ..StepOptions::default() };
         assert!(found(other).unwrap_err().contains("not a node of job 42_7"));
-        assert_eq!(JobAllocation::around(&BTreeMap::new()).unwrap(), None);
+        assert_eq!(JobAllocation::from_environment(&BTreeMap::new()).unwrap(), None);
     }
 
     #[test]

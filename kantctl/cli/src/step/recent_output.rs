@@ -34,13 +34,13 @@ impl RecentOutput {
 
     /// The offset after the last frame.
     #[must_use]
-    pub const fn end(&self) -> u64 {
+    pub const fn end_offset(&self) -> u64 {
         self.end
     }
 
     /// The offset at which a new client begins.
     #[must_use]
-    pub fn shown_from(&self) -> u64 {
+    pub fn replay_offset(&self) -> u64 {
         let mut from = self.end;
         for frame in self.frames.iter().rev() {
             let before = from - frame.len() as u64;
@@ -84,13 +84,13 @@ mod tests {
     #[test]
     fn the_buffer_is_bounded_and_keeps_complete_frames() {
         let mut output = RecentOutput::default();
-        assert_eq!((output.after(0), output.shown_from()), (None, 0));
+        assert_eq!((output.after(0), output.replay_offset()), (None, 0));
         (0..300).for_each(|_| written(&mut output, 1024));
-        assert_eq!((output.end(), output.start), (300 << 10, 44 << 10));
+        assert_eq!((output.end_offset(), output.start), (300 << 10, 44 << 10));
         let piece = output.after(0).unwrap();
         assert_eq!((piece.from, piece.end()), (44 << 10, 108 << 10), "dropped output is skipped");
-        assert_eq!(output.after(output.end()), None);
-        assert_eq!(output.shown_from(), 236 << 10);
+        assert_eq!(output.after(output.end_offset()), None);
+        assert_eq!(output.replay_offset(), 236 << 10);
         let (mut from, mut count) = (0, 0);
         while let Some(piece) = output.after(from) {
             (from, count) = (piece.end(), count + 1);
@@ -103,7 +103,7 @@ mod tests {
         let mut output = RecentOutput::default();
         written(&mut output, 10);
         written(&mut output, 1 << 20);
-        let place = output.shown_from();
+        let place = output.replay_offset();
         assert_eq!((place, output.after(place).unwrap().bytes.0.len()), (10, 1 << 20));
     }
 }

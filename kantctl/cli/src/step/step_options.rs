@@ -2,7 +2,7 @@
 
 use super::binding::{CpuBind, GpuBind};
 use crate::submission::export::Export;
-use common::text::shown;
+use common::text::escape_hidden;
 use common::time::Span;
 use common::wire::node::StepGpus;
 use std::path::PathBuf;
@@ -56,6 +56,6 @@ impl StepOptions {
     pub fn name(&self) -> String {
         let program = self.program.first().map(PathBuf::from).unwrap_or_default();
         let program = program.file_name().unwrap_or_default().to_string_lossy();
-        self.name.clone().unwrap_or_else(|| shown(&program).into_owned())
+        self.name.clone().unwrap_or_else(|| escape_hidden(&program).into_owned())
     }
 }

@@ -44,7 +44,7 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    pub const fn own(&self) -> &Writer {
+    pub const fn own_writer(&self) -> &Writer {
         &self.own
     }
 
@@ -55,7 +55,7 @@ impl Outputs {
 
     /// Outputs to this process's streams, for all tasks or one of them.
     #[must_use]
-    pub fn here(tasks: u32, label: bool, [output, error]: [TaskFilter; 2]) -> Self {
+    pub fn to_own_streams(tasks: u32, label: bool, [output, error]: [TaskFilter; 2]) -> Self {
         let sink = |which: TaskFilter, rank: u32| match which {
             TaskFilter::All => Sink::Own,
             TaskFilter::One(task) if task == rank => Sink::Own,
@@ -173,7 +173,7 @@ fn labelled(shown: &mut Vec<u8>, rank: u32, width: usize, line: &[u8]) {
 
 /// The failure for output that cannot be written.
 #[must_use]
-pub fn unwritten(error: &io::Error) -> Failure {
+pub fn write_failure(error: &io::Error) -> Failure {
     let gone = error.kind() == io::ErrorKind::BrokenPipe;
     let kind = if gone { crate::failure::Kind::ReaderGone } else { crate::failure::Kind::Refused };
     Failure::new(kind, anyhow::anyhow!("failed to write what a task wrote: {error}"))

@@ -38,7 +38,7 @@ impl Writer {
     /// Starts writing to stdout and stderr.
     #[must_use]
     pub fn start() -> Self {
-        Self::to(|is_error, bytes| {
+        Self::start_with(|is_error, bytes| {
             if is_error {
                 return io::stderr().lock().write_all(bytes);
             }
@@ -47,7 +47,7 @@ impl Writer {
         })
     }
 
-    fn to(mut write: impl FnMut(bool, &[u8]) -> io::Result<()> + Send + 'static) -> Self {
+    fn start_with(mut write: impl FnMut(bool, &[u8]) -> io::Result<()> + Send + 'static) -> Self {
         let shared = Arc::<Shared>::default();
         let thread = Arc::clone(&shared);
         // The thread ends after the last piece, or with kantctl.
@@ -72,7 +72,8 @@ impl Writer {
         Self(shared)
     }
 
-    /// Appends a piece. After a failure, which [`Self::moved`] returns, pieces are dropped.
+    /// Appends a piece. After a failure, which [`Self::wait_until_written`] returns, pieces are
+    /// dropped.
     pub fn write(&self, is_error: bool, bytes: Vec<u8>) {
         Self::put(&self.0, is_error, bytes);
     }
@@ -108,7 +109,7 @@ impl Writer {
     ///
     /// # Errors
     /// If writing failed; only once.
-    pub async fn moved(&self) -> io::Result<()> {
+    pub async fn wait_until_written(&self) -> io::Result<()> {
         self.0.moved.notified().await;
         self.0.queue.lock().error.take().map_or(Ok(()), Err)
     }
@@ -131,7 +132,7 @@ mod tests {
     async fn a_reader_that_stops_blocks_only_the_writing_thread() {
         let (go, wait) = channel::<()>();
         let (sender, received) = channel();
-        let writer = Writer::to(move |is_error, bytes| {
+        let writer = Writer::start_with(move |is_error, bytes| {
             let _ = wait.recv();
             let _ = sender.send((is_error, bytes.len()));
             Ok(())
@@ -141,19 +142,22 @@ mod tests {
         writer.write(true, vec![0; 3]);
         assert!(!writer.has_room(), "waiting bytes are counted immediately");
         go.send(()).unwrap();
-        writer.moved().await.unwrap();
+        writer.wait_until_written().await.unwrap();
         assert!(writer.has_room() && !writer.is_done());
         go.send(()).unwrap();
-        writer.moved().await.unwrap();
+        writer.wait_until_written().await.unwrap();
         assert!(writer.is_done());
         assert_eq!(received.iter().take(2).collect::<Vec<_>>(), [(false, ROOM_BYTES), (true, 3)]);
     }
 
     #[tokio::test]
     async fn a_closed_stream_is_reported_once_and_later_pieces_are_dropped() {
-        let writer = Writer::to(|_, _| Err(io::ErrorKind::BrokenPipe.into()));
+        let writer = Writer::start_with(|_, _| Err(io::ErrorKind::BrokenPipe.into()));
         writer.write(false, vec![1]);
-        assert_eq!(writer.moved().await.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+        assert_eq!(
+            writer.wait_until_written().await.unwrap_err().kind(),
+            io::ErrorKind::BrokenPipe
+        );
         writer.write(false, vec![2]);
         assert!(writer.is_done() && writer.has_room());
     }

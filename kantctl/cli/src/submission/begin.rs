@@ -24,7 +24,7 @@ pub enum BeginError {
 /// # Errors
 /// [`BeginError`].
 pub fn read_begin(text: &str) -> Result<Time, BeginError> {
-    read_from(text, &Zoned::now())
+    read_begin_relative(text, &Zoned::now())
 }
 
 /// Reads `--deadline`, or the end of a reservation, relative to the present.
@@ -32,11 +32,11 @@ pub fn read_begin(text: &str) -> Result<Time, BeginError> {
 /// # Errors
 /// [`BeginError`].
 pub fn read_deadline(text: &str) -> Result<Time, BeginError> {
-    deadline_from(text, &Zoned::now())
+    read_deadline_relative(text, &Zoned::now())
 }
 
-fn deadline_from(text: &str, now: &Zoned) -> Result<Time, BeginError> {
-    match read_from(text, now) {
+fn read_deadline_relative(text: &str, now: &Zoned) -> Result<Time, BeginError> {
+    match read_begin_relative(text, now) {
         Ok(at) if at <= to_time(now.timestamp()) => Err(BeginError::Over),
         Err(BeginError::Past) => Err(BeginError::Over),
         read => read,
@@ -44,7 +44,7 @@ fn deadline_from(text: &str, now: &Zoned) -> Result<Time, BeginError> {
 }
 
 /// Reads `--begin`, relative to `now` and in its time zone.
-fn read_from(text: &str, now: &Zoned) -> Result<Time, BeginError> {
+fn read_begin_relative(text: &str, now: &Zoned) -> Result<Time, BeginError> {
     let text = text.trim().to_ascii_lowercase();
     if let Some(offset) = text.strip_prefix("now") {
         return read_offset(offset.trim())
@@ -140,7 +140,7 @@ mod tests {
     }
 
     fn read(text: &str) -> Result<String, BeginError> {
-        read_from(text, &noon()).map(|at| at.to_string())
+        read_begin_relative(text, &noon()).map(|at| at.to_string())
     }
 
     #[test]
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_deadline_must_be_in_the_future() {
-        let read = |text| deadline_from(text, &noon()).map(|at| at.to_string());
+        let read = |text| read_deadline_relative(text, &noon()).map(|at| at.to_string());
         assert_eq!(read("now+2hours").as_deref(), Ok("2030-06-01T14:00:00Z"));
         assert_eq!(read("2020-01-01"), Err(BeginError::Over));
         assert_eq!(read("now"), Err(BeginError::Over));

@@ -76,10 +76,10 @@ pub fn merge(line: Vec<Options>, environment: &Options, script: Vec<Options>) ->
     let (mut line, mut script) = (line.into_iter(), script.into_iter());
     let mut merged: Vec<Options> = Vec::with_capacity(count);
     for _ in 0..count {
-        let own = line.next().unwrap_or_default().over(environment.clone());
-        let own = own.over(script.next().unwrap_or_default());
+        let own = line.next().unwrap_or_default().merged_over(environment.clone());
+        let own = own.merged_over(script.next().unwrap_or_default());
         merged.push(match merged.last() {
-            Some(before) => own.over(before.inherited()),
+            Some(before) => own.merged_over(before.inherited()),
             None => own,
         });
     }

@@ -18,7 +18,7 @@ const PREFIX: &str = "KANTCTL_";
 /// [`Failure`] naming the variable with an invalid value.
 pub fn read_options(environment: &BTreeMap<String, String>) -> Result<Options, Failure> {
     Ok(read_kantctl_options(environment)?
-        .over(read_slurm_options(environment, SlurmReader::Sbatch)?))
+        .merged_over(read_slurm_options(environment, SlurmReader::Sbatch)?))
 }
 
 /// Options set by variables of a Slurm command.
@@ -62,17 +62,17 @@ fn read_layer(
     let mut layer = Options::default();
     for (name, long) in names {
         let Some(value) = environment.get(&name) else { continue };
-        let Some(word) = word(&long, value) else { continue };
+        let Some(word) = to_option_word(&long, value) else { continue };
         let one = options::read_words(&[word]).map_err(|error| {
             Failure::usage(anyhow::anyhow!("environment variable {name}: {}", explain(&error)))
         })?;
-        layer = one.over(layer);
+        layer = one.merged_over(layer);
     }
     Ok(layer)
 }
 
 /// The option as a command line word; `None` for a flag that is off (`no`, `0`, `false`).
-fn word(long: &str, value: &str) -> Option<String> {
+fn to_option_word(long: &str, value: &str) -> Option<String> {
     let definition = options::definition();
     let argument = definition.get_arguments().find(|arg| arg.get_long() == Some(long))?;
     if argument.get_action().takes_values() {

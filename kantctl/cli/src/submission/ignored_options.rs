@@ -16,16 +16,16 @@ pub struct IgnoredOption {
     pub why: &'static str,
 }
 
-const fn ignored(name: &'static str, why: &'static str) -> IgnoredOption {
+const fn new_ignored_option(name: &'static str, why: &'static str) -> IgnoredOption {
     IgnoredOption { name, short: None, is_value_optional: false, why }
 }
 
 impl IgnoredOption {
-    const fn short(self, letter: char) -> Self {
+    const fn with_short(self, letter: char) -> Self {
         Self { short: Some(letter), ..self }
     }
 
-    const fn value_optional(self) -> Self {
+    const fn with_optional_value(self) -> Self {
         Self { is_value_optional: true, ..self }
     }
 }
@@ -40,36 +40,39 @@ const TMP: &str = "disk space of nodes is not counted; /tmp is private to the jo
 
 /// All ignored options.
 pub const IGNORED_OPTIONS: &[IgnoredOption] = &[
-    ignored("acctg-freq", MEASURED),
-    ignored("clusters", "there is one cluster").short('M'),
-    ignored("cores-per-socket", ANY_SOCKET),
-    ignored(
+    new_ignored_option("acctg-freq", MEASURED),
+    new_ignored_option("clusters", "there is one cluster").with_short('M'),
+    new_ignored_option("cores-per-socket", ANY_SOCKET),
+    new_ignored_option(
         "cpu-bind",
         "a job is bound to its CPUs, near its GPUs; bind single tasks with taskset",
     ),
-    ignored("cpu-freq", "the machine's governor decides"),
-    ignored("delay-boot", "nodes are not booted for jobs"),
-    ignored("distribution", "tasks are assigned node by node, in order").short('m'),
-    ignored("extra-node-info", ANY_SOCKET).short('B'),
-    ignored("get-user-env", LOGIN_SHELL).value_optional(),
-    ignored("gpu-bind", "each task sees all GPUs of its job on the node: choose by SLURM_LOCALID"),
-    ignored("gpu-freq", "GPU clocks are not changed"),
-    ignored("hint", WHOLE_CORES),
-    ignored("mem-bind", "bind memory in the script with numactl"),
-    ignored("network", "there are no switch plug-ins"),
-    ignored("ntasks-per-core", SHARED_CPUS),
-    ignored("ntasks-per-socket", SHARED_CPUS),
-    ignored("oversubscribe", "CPUs and GPUs are never shared between jobs")
-        .short('s')
-        .value_optional(),
-    ignored("power", "power is not managed per job"),
-    ignored("profile", MEASURED),
-    ignored("propagate", "the shell's soft limits are always passed on"),
-    ignored("sockets-per-node", ANY_SOCKET),
-    ignored("threads-per-core", WHOLE_CORES),
-    ignored("time-min", "a job gets the whole --time"),
-    ignored("tmp", TMP),
-    ignored("wckey", "use --account or --comment"),
+    new_ignored_option("cpu-freq", "the machine's governor decides"),
+    new_ignored_option("delay-boot", "nodes are not booted for jobs"),
+    new_ignored_option("distribution", "tasks are assigned node by node, in order").with_short('m'),
+    new_ignored_option("extra-node-info", ANY_SOCKET).with_short('B'),
+    new_ignored_option("get-user-env", LOGIN_SHELL).with_optional_value(),
+    new_ignored_option(
+        "gpu-bind",
+        "each task sees all GPUs of its job on the node: choose by SLURM_LOCALID",
+    ),
+    new_ignored_option("gpu-freq", "GPU clocks are not changed"),
+    new_ignored_option("hint", WHOLE_CORES),
+    new_ignored_option("mem-bind", "bind memory in the script with numactl"),
+    new_ignored_option("network", "there are no switch plug-ins"),
+    new_ignored_option("ntasks-per-core", SHARED_CPUS),
+    new_ignored_option("ntasks-per-socket", SHARED_CPUS),
+    new_ignored_option("oversubscribe", "CPUs and GPUs are never shared between jobs")
+        .with_short('s')
+        .with_optional_value(),
+    new_ignored_option("power", "power is not managed per job"),
+    new_ignored_option("profile", MEASURED),
+    new_ignored_option("propagate", "the shell's soft limits are always passed on"),
+    new_ignored_option("sockets-per-node", ANY_SOCKET),
+    new_ignored_option("threads-per-core", WHOLE_CORES),
+    new_ignored_option("time-min", "a job gets the whole --time"),
+    new_ignored_option("tmp", TMP),
+    new_ignored_option("wckey", "use --account or --comment"),
 ];
 
 /// The ignored options that were given, by their names.
@@ -90,7 +93,7 @@ impl IgnoredOptions {
 
     /// These, and the options `below`.
     #[must_use]
-    pub fn over(mut self, below: Self) -> Self {
+    pub fn merged_over(mut self, below: Self) -> Self {
         self.0.extend(below.0);
         self
     }
@@ -145,7 +148,7 @@ mod tests {
         let given = read("x --hint=nomultithread -m block:block --tmp 1G");
         let names: Vec<&str> = given.given().map(|option| option.name).collect();
         assert_eq!(names, ["distribution", "hint", "tmp"]);
-        let both = read("x --hint=a").over(read("x --tmp=1"));
+        let both = read("x --hint=a").merged_over(read("x --tmp=1"));
         assert!(both.has("hint") && both.has("tmp") && !both.has("wckey"));
     }
 }

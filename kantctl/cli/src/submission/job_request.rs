@@ -10,7 +10,7 @@ use common::job::asked::request;
 use common::job::check::COMMAND_BYTES_MAX;
 use common::job::{Ask, Attribute, Mail};
 use common::resource::{PerNodeMax, Request};
-use common::text::shown;
+use common::text::escape_hidden;
 use std::path::Path;
 
 /// The job request for these options.
@@ -53,7 +53,7 @@ pub fn build(
     if let Some(mail) = &mut ask.mail {
         mail.to = mail.to.take().filter(|to| !is_variable(to));
     }
-    ask.mail = ask.mail.and_then(Mail::kept);
+    ask.mail = ask.mail.and_then(Mail::none_if_default);
     Ok(ask)
 }
 
@@ -61,7 +61,7 @@ pub fn build(
 fn line(command: &str, args: &[String]) -> String {
     let words = std::iter::once(command).chain(args.iter().map(String::as_str));
     let line = words.collect::<Vec<_>>().join(" ");
-    let line = shown(&line).into_owned();
+    let line = escape_hidden(&line).into_owned();
     if line.len() <= COMMAND_BYTES_MAX {
         return line;
     }
@@ -76,7 +76,9 @@ fn line(command: &str, args: &[String]) -> String {
 /// [`Failure`] when it is not UTF-8.
 pub fn path_text(path: &Path) -> Result<String, Failure> {
     let text = path.to_str().map(str::to_owned);
-    text.ok_or_else(|| Failure::message(format!("the directory {} is not UTF-8", path.display())))
+    text.ok_or_else(|| {
+        Failure::from_message(format!("the directory {} is not UTF-8", path.display()))
+    })
 }
 
 #[cfg(test)]

@@ -41,9 +41,9 @@ impl Options {
 
     /// Overrides the options `below`. Alternatives are overridden together.
     #[must_use]
-    pub fn over(self, below: Self) -> Self {
-        let ignored_options = self.ignored_options.over(below.ignored_options);
-        Self { given: self.given.over(below.given), ignored_options }
+    pub fn merged_over(self, below: Self) -> Self {
+        let ignored_options = self.ignored_options.merged_over(below.ignored_options);
+        Self { given: self.given.override_on(below.given), ignored_options }
     }
 
     /// The options of a component that also apply to the following ones.
@@ -91,17 +91,18 @@ fn arg(row: &'static Row) -> Arg {
         Kind::Nice => arg.num_args(0..=1).require_equals(true).default_missing_value("100"),
         _ => arg,
     };
-    let arg = arg.value_name(row.value_name).allow_negative_numbers(has_numbers(row.kind));
+    let arg =
+        arg.value_name(row.value_name).allow_negative_numbers(accepts_negative_number(row.kind));
     let kind = row.kind;
     match kind {
-        Kind::OpenMode => arg.value_parser(words(kind, ["append", "truncate"])),
-        Kind::YesNo => arg.value_parser(words(kind, ["yes", "no"])),
+        Kind::OpenMode => arg.value_parser(words_parser(kind, ["append", "truncate"])),
+        Kind::YesNo => arg.value_parser(words_parser(kind, ["yes", "no"])),
         _ => arg.value_parser(move |text: &str| read_value(kind, text)),
     }
 }
 
 /// One of a few words, which help and completions list.
-fn words(
+fn words_parser(
     kind: Kind,
     words: [&'static str; 2],
 ) -> impl clap::builder::TypedValueParser<Value = Value> {
@@ -110,7 +111,7 @@ fn words(
 }
 
 /// Whether a value that begins like a negative number is read, so that it is refused by name.
-const fn has_numbers(kind: Kind) -> bool {
+const fn accepts_negative_number(kind: Kind) -> bool {
     matches!(
         kind,
         Kind::Array
@@ -170,7 +171,7 @@ pub trait Selection: Default {
     /// Whether the verb takes this attribute.
     fn selects(row: &Row) -> bool;
     /// The verb's help and value name, and other details.
-    fn detail(row: &'static Row, arg: Arg) -> Arg;
+    fn with_details(row: &'static Row, arg: Arg) -> Arg;
 }
 
 impl<S: Selection> AttributeWords<S> {
@@ -189,7 +190,7 @@ impl<S: Selection> AttributeWords<S> {
 impl<S: Selection> Args for AttributeWords<S> {
     fn augment_args(command: Command) -> Command {
         let selected = ROWS.iter().filter(|row| S::selects(row));
-        selected.fold(command, |command, row| command.arg(S::detail(row, named_arg(row))))
+        selected.fold(command, |command, row| command.arg(S::with_details(row, named_arg(row))))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -261,7 +262,7 @@ mod tests {
 
     #[test]
     fn the_upper_layer_overrides_the_lower() {
-        let merged = read("-n 4 --time 10").over(read("-n 2 --queue gpu --hold"));
+        let merged = read("-n 4 --time 10").merged_over(read("-n 2 --queue gpu --hold"));
         assert_eq!(merged, read("-n 4 --time 10 --queue gpu --hold"));
     }
 
@@ -276,7 +277,7 @@ mod tests {
             ("--near spine:required", "--switches 1"),
             ("--switches 1", "--near spine:required"),
         ] {
-            assert_eq!(read(above).over(read(below)), read(above), "{above} over {below}");
+            assert_eq!(read(above).merged_over(read(below)), read(above), "{above} over {below}");
         }
     }
 

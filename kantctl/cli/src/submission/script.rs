@@ -63,14 +63,14 @@ fn read_file(path: &str) -> Result<Script, Failure> {
         let missing = error.kind() == io::ErrorKind::NotFound;
         let failure = Failure::refused(anyhow::Error::new(error).context(failed()));
         if missing {
-            failure.hint("to submit a command instead of a script: --wrap \"command\"")
+            failure.with_hint("to submit a command instead of a script: --wrap \"command\"")
         } else {
             failure
         }
     })?;
     if file.metadata().with_context(failed)?.is_dir() {
         let text = format!("{}: is a directory", failed());
-        return Err(Failure::message(text).hint("give the path of a script in it"));
+        return Err(Failure::from_message(text).with_hint("give the path of a script in it"));
     }
     let bytes = read_bounded(file).with_context(failed)?;
     let name = Path::new(path).file_name().map_or(path.into(), |n| n.to_string_lossy());

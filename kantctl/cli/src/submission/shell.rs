@@ -49,7 +49,7 @@ impl Shell {
         let directory = std::env::current_dir()
             .context("failed to find the current directory: was it removed? cd to another one")?;
         let mut shell = Self {
-            directory: as_named(directory),
+            directory: prefer_pwd_name(directory),
             user: Uid(nix::unistd::getuid().as_raw()),
             umask: read_umask(),
             rlimits: LIMITS.iter().filter_map(|(name, which)| read_limit(name, *which)).collect(),
@@ -72,7 +72,7 @@ impl Shell {
 
 /// The directory by the name that its user knows: $PWD, if that is the same directory. A home
 /// directory behind a link may have another target on the nodes, but its name is the same.
-fn as_named(directory: PathBuf) -> PathBuf {
+fn prefer_pwd_name(directory: PathBuf) -> PathBuf {
     let Some(named) = std::env::var_os("PWD").map(PathBuf::from) else { return directory };
     let place = |path: &Path| path.metadata().map(|found| (found.dev(), found.ino())).ok();
     let same = place(&named).is_some() && place(&named) == place(&directory);

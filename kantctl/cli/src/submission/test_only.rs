@@ -7,9 +7,9 @@ use crate::output::screen::{note, warn};
 use crate::output::zone::Zone;
 use crate::output::{Screen, start_outlook};
 use crate::server::{Retry, Server};
-use crate::slurm_time::moment;
-use common::hostlist::fold;
-use common::text::shown;
+use crate::slurm_time::format_time;
+use common::hostlist::compress;
+use common::text::escape_hidden;
 use common::wire::api::{SubmitRequest, TrialView};
 use jiff::tz::TimeZone;
 use serde_json::Value;
@@ -29,19 +29,20 @@ pub async fn report(
     let Answer { raw, typed }: Answer<TrialView> = raw.try_into()?;
     let zone = screen.map_or_else(Zone::system, |screen| screen.zone.clone());
     match screen {
-        Some(screen) if screen.json => screen.answer(&raw)?,
-        _ if start_outlook::never(&typed.outlook) => {}
-        Some(screen) if !is_slurm => screen.line(&in_kant_format(&typed, &zone))?,
+        Some(screen) if screen.json => screen.print_answer_json(&raw)?,
+        _ if start_outlook::can_never_start(&typed.outlook) => {}
+        Some(screen) if !is_slurm => screen.print_line(&in_kant_format(&typed, &zone))?,
         _ if is_slurm => in_slurm_format(&typed, &zone).iter().for_each(|line| note(line)),
         _ => note(&in_kant_format(&typed, &zone)),
     }
     if let Some(warning) = &typed.warning {
         warn(warning);
     }
-    match start_outlook::never(&typed.outlook) {
-        true => {
-            Err(Failure::message(format!("it {}", start_outlook::outlook(&typed.outlook, &zone))))
-        }
+    match start_outlook::can_never_start(&typed.outlook) {
+        true => Err(Failure::from_message(format!(
+            "it {}",
+            start_outlook::outlook(&typed.outlook, &zone)
+        ))),
         false => Ok(OK),
     }
 }
@@ -59,7 +60,7 @@ fn in_kant_format(view: &TrialView, zone: &TimeZone) -> String {
         tasks => format!("The first of {tasks} tasks"),
     };
     let outlook = start_outlook::outlook(&view.outlook, zone);
-    let outlook = shown(&outlook);
+    let outlook = escape_hidden(&outlook);
     format!("{what} {outlook}. Nothing was submitted.")
 }
 
@@ -67,7 +68,7 @@ fn in_kant_format(view: &TrialView, zone: &TimeZone) -> String {
 /// programs parse, and why not now. Nodes of a later start are a forecast.
 fn in_slurm_format(view: &TrialView, zone: &TimeZone) -> Vec<String> {
     let TrialView { job, cpus, queue, outlook, as_of, .. } = view;
-    let why = outlook.reason.as_ref().map(|reason| shown(&reason.sentence).into_owned());
+    let why = outlook.reason.as_ref().map(|reason| escape_hidden(&reason.sentence).into_owned());
     let at = outlook.starts_now.as_ref().map(|_| *as_of).or(outlook.expected_at);
     let Some(at) = at else {
         let why = why.unwrap_or_else(|| "it waits".to_owned());
@@ -75,8 +76,8 @@ fn in_slurm_format(view: &TrialView, zone: &TimeZone) -> Vec<String> {
     };
     let later = Some(&outlook.expected_on).filter(|nodes| !nodes.is_empty() && !outlook.bounded);
     let nodes = outlook.starts_now.as_ref().or(later);
-    let nodes = nodes.map_or_else(|| "(undecided)".to_owned(), fold);
-    let at = moment(at, zone);
+    let nodes = nodes.map_or_else(|| "(undecided)".to_owned(), compress);
+    let at = format_time(at, zone);
     let start = format!(
         "Job {job} to start at {at} using {cpus} processors on nodes {nodes} in partition {queue}"
     );

@@ -92,18 +92,19 @@ fn with_change(
         }
         _ => read_value(row.kind, value),
     };
-    let changed = match is_removed(row.removed, value) || row.changeable == Changeable::Never {
+    let changed = match removes_attribute(row.removed, value) || row.changeable == Changeable::Never
+    {
         true => None,
         false => Some(read().map_err(bad)?),
     };
-    patch.changed(attribute, changed).map_err(|error| match error {
+    patch.try_with(attribute, changed).map_err(|error| match error {
         ChangeError::Fixed => WhatIfError::Key(key.to_owned()),
         ChangeError::Twice => WhatIfError::Twice(key.to_owned()),
         error => bad(error.to_string()),
     })
 }
 
-fn is_removed(removed: Removed, value: &str) -> bool {
+fn removes_attribute(removed: Removed, value: &str) -> bool {
     match removed {
         Removed::Never => false,
         Removed::ByNone => matches!(value, "none" | "0" | ""),

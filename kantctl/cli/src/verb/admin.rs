@@ -172,33 +172,33 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         What::Node(node) => return node::run(node, server, screen).await,
         What::Key(asked) => return key::run(asked, server, screen).await,
         What::Upgrade(asked) => return upgrade::run(asked, server, screen).await,
-        What::Backup(backup) => return save(&backup.file, server, screen).await,
+        What::Backup(backup) => return save_backup(&backup.file, server, screen).await,
     };
     let raw: Value = match controller {
-        Controller::Status(Status { wait: true }) => all_ready(server).await?,
+        Controller::Status(Status { wait: true }) => wait_until_all_ready(server).await?,
         Controller::Status(_) => server.get(CONTROLLERS).await?,
         Controller::Invite(Invite { expires }) => return invite(*expires, server, screen).await,
-        Controller::Promote(one) => ask(server, one, "promote").await?,
-        Controller::Remove(one) => ask(server, one, "remove").await?,
-        Controller::Transfer(one) => ask(server, one, "transfer").await?,
+        Controller::Promote(one) => request_controller_action(server, one, "promote").await?,
+        Controller::Remove(one) => request_controller_action(server, one, "remove").await?,
+        Controller::Transfer(one) => request_controller_action(server, one, "transfer").await?,
     };
     let answer: Answer<ControllerList> = raw.try_into()?;
     if screen.json {
-        screen.answer(&answer.raw)?;
+        screen.print_answer_json(&answer.raw)?;
         return Ok(OK);
     }
-    screen.record(&controllers::summary(&answer.typed))?;
-    screen.line("")?;
-    screen.table(&controllers::table(&answer.typed.controllers))?;
+    screen.print_record(&controllers::summary(&answer.typed))?;
+    screen.print_line("")?;
+    screen.print_table(&controllers::table(&answer.typed.controllers))?;
     Ok(OK)
 }
 
 /// The state of the controllers, once all are ready. Prints what it waits for whenever that
 /// changes.
-async fn all_ready(server: &Server) -> Result<Value, Failure> {
+async fn wait_until_all_ready(server: &Server) -> Result<Value, Failure> {
     let mut printed = None;
     loop {
-        let raw: Value = server.get_for(CONTROLLERS, WAIT_PATIENCE).await?;
+        let raw: Value = server.get_retrying(CONTROLLERS, WAIT_PATIENCE).await?;
         let answer: Answer<ControllerList> = raw.try_into()?;
         let Some(why) = controllers::unsettled_reason(&answer.typed) else { return Ok(answer.raw) };
         if printed.as_ref() != Some(&why) {
@@ -225,23 +225,27 @@ async fn invite(lasts: Span, server: &Server, screen: &Screen) -> Result<u8, Fai
 fn show_invitation(raw: Value, program: &str, place: &str, screen: &Screen) -> Result<u8, Failure> {
     let answer: Answer<InviteAnswer> = raw.try_into()?;
     if screen.json {
-        screen.answer(&answer.raw)?;
+        screen.print_answer_json(&answer.raw)?;
         return Ok(OK);
     }
     let InviteAnswer { invitation, until, address } = &answer.typed;
     let to = if address.is_empty() { "HOST:PORT" } else { address };
     note(&format!("run this {place}, until {}:", local(*until, &screen.zone)));
-    screen.line(&format!("KANT_INVITATION={} {program} setup --to {to}", invitation.0))?;
+    screen.print_line(&format!("KANT_INVITATION={} {program} setup --to {to}", invitation.0))?;
     Ok(OK)
 }
 
-async fn ask(server: &Server, One { id }: &One, verb: &str) -> Result<Value, Failure> {
+async fn request_controller_action(
+    server: &Server,
+    One { id }: &One,
+    verb: &str,
+) -> Result<Value, Failure> {
     let path = format!("/v1/controllers/{id}/{verb}");
     server.post(&path, &Value::Null, Retry::IfUnsent).await
 }
 
 /// Creates the file before it requests the backup, so that nothing is sent that cannot be saved.
-async fn save(path: &Path, server: &Server, screen: &Screen) -> Result<u8, Failure> {
+async fn save_backup(path: &Path, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let name = path.display();
     let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     let mut file = opened.map_err(|error| {
@@ -249,14 +253,14 @@ async fn save(path: &Path, server: &Server, screen: &Screen) -> Result<u8, Failu
         let failure =
             Failure::from(anyhow::Error::from(error).context(format!("failed to create {name}")));
         match is_there {
-            true => failure.hint(
+            true => failure.with_hint(
                 "a backup is never overwritten: choose another file name, or move the old file",
             ),
             false => failure,
         }
     })?;
     let written = async {
-        let (_, bytes) = server.get_bytes_for("/v1/backup", PATIENCE).await?;
+        let (_, bytes) = server.get_bytes_retrying("/v1/backup", PATIENCE).await?;
         file.write_all(&bytes).with_context(|| format!("failed to write {name}"))?;
         file.sync_all().with_context(|| format!("failed to write {name}"))?;
         Ok::<_, Failure>(bytes.len())
@@ -270,9 +274,9 @@ async fn save(path: &Path, server: &Server, screen: &Screen) -> Result<u8, Failu
         }
     };
     if screen.json {
-        screen.answer(&json!({ "file": path, "bytes": bytes }))?;
+        screen.print_answer_json(&json!({ "file": path, "bytes": bytes }))?;
     } else {
-        screen.line(&format!("saved {name}, {bytes} bytes"))?;
+        screen.print_line(&format!("saved {name}, {bytes} bytes"))?;
     }
     Ok(OK)
 }

@@ -62,7 +62,7 @@ const EXECUTION: &str = "Execution";
 /// [`Failure`] when there are no nodes, or the shell cannot be started.
 pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
     let around = environment_variables();
-    let options = args.options.clone().over(environment::read_kantctl_options(&around)?);
+    let options = args.options.clone().merged_over(environment::read_kantctl_options(&around)?);
     run_as(args, &options, AllocDialect::Kant, server).await
 }
 
@@ -84,18 +84,18 @@ pub async fn run_as(
     if options.has(Attribute::TestOnly) {
         return allocate::test_only(&wanted, server).await;
     }
-    let mut signals = Signals::take()?;
+    let mut signals = Signals::block_and_watch()?;
     let held = allocate::allocate(&wanted, server, &mut signals).await?;
     let key = held.job.key;
     if dialect == AllocDialect::Kant && !options.has(Attribute::Quiet) {
-        let nodes = common::hostlist::fold(held.allocation.nodes.iter().map(|node| &node.name));
+        let nodes = common::hostlist::compress(held.allocation.nodes.iter().map(|node| &node.name));
         note(&format!("job {key} holds {nodes}"));
     }
     if stays {
         return Ok(crate::failure::OK);
     }
     let ended = run_shell(&held, &command, server, &mut signals).await;
-    let code = ended.as_ref().map_or_else(|failure| failure.kind.code(), |code| *code);
+    let code = ended.as_ref().map_or_else(|failure| failure.kind.exit_code(), |code| *code);
     if !options.has(Attribute::Quiet) {
         match dialect {
             AllocDialect::Salloc => note(&format!("Relinquishing job allocation {key}")),
@@ -134,7 +134,7 @@ async fn run_shell(
     // SAFETY: unblocking signals is a plain system call, which is allowed between fork and exec.
     unsafe { command.pre_exec(signals::unblock) };
     let mut child = command.spawn().with_context(|| format!("failed to start {program}"))?;
-    let revocation = revoked(held.job.key, server);
+    let revocation = wait_until_revoked(held.job.key, server);
     tokio::pin!(revocation);
     let mut is_revoked = false;
     loop {
@@ -153,10 +153,10 @@ async fn run_shell(
 }
 
 /// Returns when the job has been ended by something other than this command.
-async fn revoked(key: JobKey, server: &Server) {
+async fn wait_until_revoked(key: JobKey, server: &Server) {
     loop {
         let path = format!("/v1/jobs/{key}/wait?seconds={POLL_SECONDS}");
-        let list = server.get_for::<JobList>(&path, PATIENCE).await;
+        let list = server.get_retrying::<JobList>(&path, PATIENCE).await;
         let Ok(list) = list else { return std::future::pending().await };
         if list.jobs.iter().all(|job| matches!(job.phase, Phase::Completing | Phase::Done)) {
             return;

@@ -7,7 +7,7 @@ use crate::output::Screen;
 use crate::output::screen::note;
 use crate::server::Server;
 use crate::step::attach::{self, AttachOptions, TaskFilter};
-use common::hostlist::fold;
+use common::hostlist::compress;
 use common::id::JobKey;
 use common::job::Launch;
 use common::wire::api::{JobList, StepList};
@@ -122,21 +122,22 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let Target { key, part } = args.target;
     let listed = if part == Part::Batch { None } else { steps(key, server).await? };
     if let Some(steps) = listed
-        && (part != Part::Only || runs(&steps).next().is_some())
+        && (part != Part::Only || running_steps(&steps).next().is_some())
     {
         let step = chosen(key, part, &steps)?;
         return to_step(&args.streams, false, key, step, server, screen).await;
     }
     if let Part::Step(number) = part {
-        let none =
-            Failure::message(format!("step {key}.{number} is not running, and neither is its job"));
-        return Err(none.hint(format!("`kantctl show {key}` shows the state of the job")));
+        let none = Failure::from_message(format!(
+            "step {key}.{number} is not running, and neither is its job"
+        ));
+        return Err(none.with_hint(format!("`kantctl show {key}` shows the state of the job")));
     }
     let list: JobList = server.get(&format!("/v1/jobs/{key}")).await?;
     let is_held = |list: &JobList| list.jobs.iter().all(|job| job.ask.launch == Launch::Held);
     if is_held(&list) || args.streams.layout {
-        let none = Failure::message(format!("job {key} has no running step"));
-        return Err(none.hint(format!("`kantctl show {key}` shows its state")));
+        let none = Failure::from_message(format!("job {key} has no running step"));
+        return Err(none.with_hint(format!("`kantctl show {key}` shows its state")));
     }
     note(&format!("job {key} has no running step: following the output of its script"));
     let follow = logs::Args { key: Keys(vec![key]), follow: true, stderr: false, tail: Some(10) };
@@ -156,7 +157,7 @@ pub async fn to_step(
     screen: &Screen,
 ) -> Result<u8, Failure> {
     if streams.layout && screen.json {
-        screen.answer(step)?;
+        screen.print_answer_json(step)?;
         return Ok(OK);
     }
     if screen.json {
@@ -185,12 +186,12 @@ pub async fn to_step(
 pub async fn steps(key: JobKey, server: &Server) -> Result<Option<Vec<StepView>>, Failure> {
     match server.get::<StepList>(&format!("/v1/jobs/{key}/steps")).await {
         Ok(list) => Ok(Some(list.steps)),
-        Err(failure) if failure.code() == Some("wrong_phase") => Ok(None),
+        Err(failure) if failure.error_code() == Some("wrong_phase") => Ok(None),
         Err(failure) => Err(failure),
     }
 }
 
-fn runs(steps: &[StepView]) -> impl Iterator<Item = &StepView> {
+fn running_steps(steps: &[StepView]) -> impl Iterator<Item = &StepView> {
     steps.iter().filter(|step| step.ended_at.is_none())
 }
 
@@ -200,7 +201,8 @@ fn runs(steps: &[StepView]) -> impl Iterator<Item = &StepView> {
 /// [`Failure`] when it does not exist, has ended, or is ambiguous.
 pub fn chosen(key: JobKey, part: Part, steps: &[StepView]) -> Result<&StepView, Failure> {
     let names = || {
-        let names: Vec<String> = runs(steps).map(|step| format!("{key}.{}", step.number)).collect();
+        let names: Vec<String> =
+            running_steps(steps).map(|step| format!("{key}.{}", step.number)).collect();
         if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     };
     if let Part::Step(number) = part {
@@ -211,15 +213,15 @@ pub fn chosen(key: JobKey, part: Part, steps: &[StepView]) -> Result<&StepView, 
             Some(step) => return Ok(step),
         };
         let text = format!("step {key}.{number} {how}");
-        return Err(Failure::message(text).hint(format!("running steps: {}", names())));
+        return Err(Failure::from_message(text).with_hint(format!("running steps: {}", names())));
     }
-    let mut found = runs(steps);
+    let mut found = running_steps(steps);
     match (found.next(), found.next()) {
         (Some(step), None) => Ok(step),
-        (None, _) => Err(Failure::message(format!("job {key} has no running step"))),
+        (None, _) => Err(Failure::from_message(format!("job {key} has no running step"))),
         (Some(_), Some(_)) => {
             let text = format!("job {key} has several running steps: choose one");
-            Err(Failure::usage(anyhow::Error::msg(text)).hint(names()))
+            Err(Failure::usage(anyhow::Error::msg(text)).with_hint(names()))
         }
     }
 }
@@ -227,7 +229,7 @@ pub fn chosen(key: JobKey, part: Part, steps: &[StepView]) -> Result<&StepView, 
 /// The layout in the format of sattach (man sattach, --layout).
 fn layout(step: &StepView) -> String {
     let tasks: u32 = step.shares.iter().map(|share| share.tasks).sum();
-    let nodes = fold(step.shares.iter().map(|share| &share.node));
+    let nodes = compress(step.shares.iter().map(|share| &share.node));
     let mut text =
         format!("Job step layout:\n\t{tasks} tasks, {} nodes ({nodes})\n\n", step.shares.len());
     let mut first = 0;

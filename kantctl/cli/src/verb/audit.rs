@@ -65,13 +65,13 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         _ => OK,
     };
     if screen.json {
-        screen.answer(&answer.raw)?;
+        screen.print_answer_json(&answer.raw)?;
         return Ok(code);
     }
     match checked {
-        Some(check) => screen.line(&outcome(&answer.typed.file, check))?,
+        Some(check) => screen.print_line(&outcome(&answer.typed.file, check))?,
         None if answer.typed.lines.is_empty() => note("no line matches"),
-        None => screen.table(&table(&answer.typed.lines))?,
+        None => screen.print_table(&table(&answer.typed.lines))?,
     }
     Ok(code)
 }
@@ -105,7 +105,7 @@ fn outcome(file: &str, AuditCheck { lines, breaks }: &AuditCheck) -> String {
 
 const COLUMNS: [Column; 6] = [
     Column::new("TIME (UTC)"),
-    Column::new("USER").min_width(6),
+    Column::new("USER").with_min_width(6),
     Column::new("VIA"),
     Column::new("VERB"),
     Column::new("TARGET"),
@@ -121,7 +121,7 @@ fn table(lines: &[AuditView]) -> Table {
             None => line.result.clone(),
         };
         let seconds = line.at.split('.').next().unwrap_or_default();
-        table.row(vec![
+        table.add_row(vec![
             Cell::from(seconds.replace('T', " ")),
             Cell::from(user.unwrap_or_else(|| "-".to_owned())),
             Cell::from(&line.via),

@@ -8,7 +8,7 @@ pub(super) use line::LineReader;
 
 use super::submit;
 use crate::failure::{Failure, OK};
-use crate::fetch::join;
+use crate::fetch::join_lists;
 use crate::output::Screen;
 use crate::output::screen::warn;
 use crate::server::Server;
@@ -96,13 +96,15 @@ async fn submit_all(
         answers.push(raw);
     }
     if screen.json {
-        screen.answer(&join(answers, "jobs"))?;
+        screen.print_answer_json(&join_lists(answers, "jobs"))?;
     }
     if refused.is_empty() {
         return Ok(OK);
     }
     let (some, refused) = (refused.len(), refused.join("\n  "));
-    Err(Failure::message(format!("{some} of {count} jobs of {name} were refused:\n  {refused}")))
+    Err(Failure::from_message(format!(
+        "{some} of {count} jobs of {name} were refused:\n  {refused}"
+    )))
 }
 
 /// Reports the outcome of a line immediately, so that an interrupted user knows which are accepted.
@@ -120,11 +122,11 @@ fn report(
         }
         BatchOutcome::Accepted(_) if screen.json => {}
         BatchOutcome::Accepted(answer) if options.has(Attribute::Parsable) => {
-            screen.line(&answer.job.to_string())?;
+            screen.print_line(&answer.job.to_string())?;
         }
         BatchOutcome::Accepted(_) if options.has(Attribute::Quiet) => {}
         BatchOutcome::Accepted(answer) => {
-            screen.line(&format!("Submitted job {} (line {line})", answer.job))?;
+            screen.print_line(&format!("Submitted job {} (line {line})", answer.job))?;
         }
     }
     Ok(())

@@ -15,7 +15,7 @@ use std::pin::pin;
 
 /// Sends a request for each of these, several concurrently; answers are returned in the order of
 /// the keys. After `stop` is set, no further request is sent, but those on their way are answered.
-pub fn answers<'a, K, A, F: Future<Output = A> + 'a>(
+pub fn send_concurrently<'a, K, A, F: Future<Output = A> + 'a>(
     keys: &'a [K],
     stop: &'a Cell<bool>,
     ask: impl Fn(&'a K) -> F + 'a,
@@ -48,7 +48,7 @@ pub struct Action<'a> {
 ///
 /// # Errors
 /// [`Failure`] when the controller cannot be reached.
-pub async fn jobs(
+pub async fn act_on_jobs(
     keys: &[Keys],
     name: &str,
     retry: Retry,
@@ -58,28 +58,28 @@ pub async fn jobs(
 ) -> Result<u8, Failure> {
     let path = |key: &str| format!("/v1/jobs/{key}/{name}");
     let action = Action { body: &Value::Null, retry, done, changed: JOBS };
-    each(&keys::flatten(keys), path, action, server, screen).await
+    act_on_each(&keys::flatten(keys), path, action, server, screen).await
 }
 
 /// Sends a request for each key to `path(key)`. After a refusal the others are still sent.
 ///
 /// # Errors
 /// [`Failure`] when the controller cannot be reached.
-pub async fn each<K: ToString>(
+pub async fn act_on_each<K: ToString>(
     keys: &[K],
     path: impl Fn(&str) -> String,
     action: Action<'_>,
     server: &Server,
     screen: &Screen,
 ) -> Result<u8, Failure> {
-    in_groups(&[keys], path, action, server, screen).await
+    act_in_groups(&[keys], path, action, server, screen).await
 }
 
 /// The same for several groups: a group starts when the one before has been answered completely.
 ///
 /// # Errors
-/// As [`each`].
-pub async fn in_groups<K: ToString>(
+/// As [`act_on_each`].
+pub async fn act_in_groups<K: ToString>(
     groups: &[&[K]],
     path: impl Fn(&str) -> String,
     action: Action<'_>,
@@ -94,26 +94,28 @@ pub async fn in_groups<K: ToString>(
             let path = path(&key.to_string());
             async move { server.post::<Value, Value>(&path, body, retry).await }
         };
-        let mut answers = pin!(answers(group, &stop, ask));
+        let mut answers = pin!(send_concurrently(group, &stop, ask));
         while let Some((key, answered)) = answers.next().await {
             let key = key.to_string();
             match answered {
                 Ok(answer) if screen.json => raw.push(answer),
                 // stdout is closed, but requests on their way are still awaited.
                 Ok(_) if lost.is_err() => note(&format!("{done} {key}")),
-                Ok(_) => lost = screen.line(&format!("{done} {key}")),
+                Ok(_) => lost = screen.print_line(&format!("{done} {key}")),
                 Err(failure) if failure.kind == Kind::Unreachable && lost.is_ok() => {
                     lost = Err(failure);
                 }
                 // The job is in the requested state; a repeated request can cause this, too. It is
                 // reported, but no failure.
-                Err(failure) if matches!(failure.code(), Some("not_held" | "already_ending")) => {
+                Err(failure)
+                    if matches!(failure.error_code(), Some("not_held" | "already_ending")) =>
+                {
                     print_failure(&failure);
                 }
                 Err(failure) => {
                     print_failure(&failure);
                     errors.push(error_json(&key, &failure));
-                    code = code.max(failure.kind.code());
+                    code = code.max(failure.kind.exit_code());
                 }
             }
             stop.set(lost.is_err());
@@ -124,15 +126,15 @@ pub async fn in_groups<K: ToString>(
         if !screen.json || raw.is_empty() {
             return Err(failure);
         }
-        code = code.max(failure.kind.code());
+        code = code.max(failure.kind.exit_code());
         errors.push(failure.to_json());
     }
     if screen.json {
-        let mut answer = fetch::join(raw, changed);
+        let mut answer = fetch::join_lists(raw, changed);
         if let Some(answer) = answer.as_object_mut().filter(|_| !errors.is_empty()) {
             answer.insert("errors".to_owned(), Value::Array(errors));
         }
-        screen.answer(&answer)?;
+        screen.print_answer_json(&answer)?;
     }
     Ok(code)
 }

@@ -50,7 +50,7 @@ pub struct Args {
 
 /// The signal request for Slurm's options; `None` if the job is to be cancelled.
 #[must_use]
-pub fn signalled(
+pub fn signal_request(
     signal: Option<SignalNumber>,
     batch: bool,
     full: bool,
@@ -70,12 +70,12 @@ pub fn signalled(
 /// # Errors
 /// [`Failure`] when the controller cannot be reached.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let request = signalled(args.signal, args.batch, args.full);
+    let request = signal_request(args.signal, args.batch, args.full);
     let mut keys = keys::flatten(&args.keys);
     let mut waiting = 0;
     if keys.is_empty() && args.filter.is_empty() {
         let missing = Failure::usage(anyhow::anyhow!("a job or a filter option is required"));
-        return Err(missing.hint(
+        return Err(missing.with_hint(
             "name jobs (`kantctl cancel 42 50_7`), or select them: --me, --user, --queue, --node, \
              --state, --name",
         ));
@@ -92,9 +92,9 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         };
         // A het job is cancelled as a whole.
         let mut seen = std::collections::BTreeSet::new();
-        found.retain(|job| meant(job.whole()) && seen.insert(job.whole()));
+        found.retain(|job| meant(job.whole_job_key()) && seen.insert(job.whole_job_key()));
         waiting = found.iter().take_while(|job| job.phase == Phase::Pending).count();
-        keys = found.iter().map(JobView::whole).collect();
+        keys = found.iter().map(JobView::whole_job_key).collect();
         if keys.is_empty() && !screen.json {
             note("no matching jobs");
             return Ok(OK);
@@ -105,11 +105,11 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         let path = |key: &str| format!("/v1/jobs/{key}/signal");
         let action =
             Action { body: &request, retry: Retry::IfUnsent, done: "Signalled", changed: JOBS };
-        return bulk_action::each(&keys, path, action, server, screen).await;
+        return bulk_action::act_on_each(&keys, path, action, server, screen).await;
     }
     let (first, then) = keys.split_at(waiting);
     let path = |key: &str| format!("/v1/jobs/{key}/cancel");
     let body = &serde_json::Value::Null;
     let action = Action { body, retry: Retry::IfUnanswered, done: "Cancelled", changed: JOBS };
-    bulk_action::in_groups(&[first, then], path, action, server, screen).await
+    bulk_action::act_in_groups(&[first, then], path, action, server, screen).await
 }

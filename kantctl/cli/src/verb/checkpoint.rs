@@ -41,10 +41,10 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let answer =
         server.post::<Value, CheckpointAnswer>(&path, &Value::Null, Retry::IfUnanswered).await?;
     match screen.json {
-        true => screen.answer(&answer)?,
+        true => screen.print_answer_json(&answer)?,
         false => {
             let at = local(answer.checkpoint_at, &screen.zone);
-            screen.line(&format!("job {key}: work up to {at} is saved"))?;
+            screen.print_line(&format!("job {key}: work up to {at} is saved"))?;
         }
     }
     Ok(OK)

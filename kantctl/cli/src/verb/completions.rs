@@ -10,7 +10,7 @@ use crate::output::Screen;
 use crate::server::Server;
 use clap::Command;
 use clap_complete::Shell;
-use common::text::shown;
+use common::text::escape_hidden;
 use common::wire::api::JobList;
 use serde_json::Value;
 use std::time::Duration;
@@ -48,7 +48,7 @@ pub fn run(shell: Shell, command: &Command, screen: &Screen) -> Result<u8, Failu
     clap_complete::generate(shell, &mut command.clone(), "kantctl", &mut text);
     let text = String::from_utf8_lossy(&text);
     let text = shells::with_names_from_controller(shell, command, &text);
-    screen.bytes(text.as_bytes())?;
+    screen.print_bytes(text.as_bytes())?;
     Ok(OK)
 }
 
@@ -56,19 +56,19 @@ pub fn run(shell: Shell, command: &Command, screen: &Screen) -> Result<u8, Failu
 ///
 /// # Errors
 /// [`Failure`] when stdout cannot be written; no failure when the controller does not answer.
-pub async fn live(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
+pub async fn print_choices(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let kind = args.live.as_deref().unwrap_or_default();
     let asked = async {
         match kind {
             "jobs" => jobs(server).await,
-            kind => named(kind, server).await,
+            kind => node_or_queue_choices(kind, server).await,
         }
     };
     let found = tokio::time::timeout(PATIENCE, asked).await;
     let Ok(Ok(choices)) = found else { return Ok(OK) };
     let lines = choices.iter().take(CHOICES_MAX);
     screen.print(
-        &lines.map(|(word, what)| format!("{word}\t{}\n", shown(what))).collect::<String>(),
+        &lines.map(|(word, what)| format!("{word}\t{}\n", escape_hidden(what))).collect::<String>(),
     )?;
     Ok(OK)
 }
@@ -85,7 +85,10 @@ async fn jobs(server: &Server) -> Result<Vec<(String, String)>, Failure> {
 }
 
 /// Nodes or queues.
-async fn named(kind: &str, server: &Server) -> Result<Vec<(String, String)>, Failure> {
+async fn node_or_queue_choices(
+    kind: &str,
+    server: &Server,
+) -> Result<Vec<(String, String)>, Failure> {
     let list: fetch::Answer<Value> = fetch::get(server, &format!("/v1/{kind}")).await?;
     let all = list.raw.get(kind).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let text = |one: &Value, key: &str| one.get(key).and_then(Value::as_str).map(str::to_owned);

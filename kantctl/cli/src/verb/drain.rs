@@ -36,5 +36,5 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let path = |name: &str| format!("/v1/nodes/{name}/drain");
     let action =
         Action { body: &request, retry: Retry::IfUnanswered, done: "Drained", changed: NODES };
-    bulk_action::each(&nodes, path, action, server, screen).await
+    bulk_action::act_on_each(&nodes, path, action, server, screen).await
 }

@@ -8,7 +8,7 @@ use crate::output::{Screen, jobs, start_outlook};
 use crate::server::{Retry, Server};
 use crate::submission::what_if::WhatIf;
 use common::id::JobKey;
-use common::text::shown;
+use common::text::escape_hidden;
 use common::wire::api::{Explanation, SolveRequest, SolveView, WhatIfRequest, WhatIfView};
 use jiff::tz::TimeZone;
 use serde_json::Value;
@@ -70,14 +70,14 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
             continue;
         }
         if place > 0 {
-            screen.line("")?;
+            screen.print_line("")?;
         }
-        screen.prose(&text)?;
+        screen.print_prose(&text)?;
     }
     match raw.len() {
         0 => {}
-        1 => raw.iter().try_for_each(|one| screen.answer(one))?,
-        _ => screen.answer(&Value::Array(raw))?,
+        1 => raw.iter().try_for_each(|one| screen.print_answer_json(one))?,
+        _ => screen.print_answer_json(&Value::Array(raw))?,
     }
     Ok(OK)
 }
@@ -116,9 +116,9 @@ async fn solve(
     let Answer { raw, typed }: Answer<SolveView> = raw.try_into()?;
     let SolveView { key, lines, advice, .. } = typed;
     let mut text = format!("Job {key}, if others moved:\n");
-    lines.iter().for_each(|line| text.push_str(&format!("  {}\n", shown(line))));
+    lines.iter().for_each(|line| text.push_str(&format!("  {}\n", escape_hidden(line))));
     if let Some(advice) = advice {
-        text.push_str(&format!("What to do: {}\n", shown(&advice)));
+        text.push_str(&format!("What to do: {}\n", escape_hidden(&advice)));
     }
     Ok((raw, text))
 }
@@ -127,8 +127,8 @@ async fn solve(
 /// programs.
 fn explanation_text(asked: JobKey, explanation: &Explanation, zone: &TimeZone) -> String {
     let Explanation { job, lines, advice, .. } = explanation;
-    let show = |text: &str| shown(&localized(text, zone)).into_owned();
-    let name = shown(&job.ask.name);
+    let show = |text: &str| escape_hidden(&localized(text, zone)).into_owned();
+    let name = escape_hidden(&job.ask.name);
     // For an array the lines themselves name the task.
     let mut text = match (asked == job.key || job.set.is_some(), asked.job == job.key.job) {
         (true, _) => format!("Job {} ({name}) is {}.\n", job.name(), job.state),

@@ -49,21 +49,21 @@ pub enum SinceError {
 
 /// Reads a time in the past.
 pub fn read_since(text: &str) -> Result<Time, SinceError> {
-    since(text, &Zoned::now())
+    parse_since(text, &Zoned::now())
 }
 
 /// Reads a time in the past or the future.
 pub fn read_until(text: &str) -> Result<Time, SinceError> {
-    point(text, &Zoned::now())
+    parse_point_in_time(text, &Zoned::now())
 }
 
 /// Reads `--since` relative to `now`, in its time zone.
-fn since(text: &str, now: &Zoned) -> Result<Time, SinceError> {
-    let at = point(text, now)?;
+fn parse_since(text: &str, now: &Zoned) -> Result<Time, SinceError> {
+    let at = parse_point_in_time(text, now)?;
     if at > to_time(now.timestamp()) { Err(SinceError::Future) } else { Ok(at) }
 }
 
-fn point(text: &str, now: &Zoned) -> Result<Time, SinceError> {
+fn parse_point_in_time(text: &str, now: &Zoned) -> Result<Time, SinceError> {
     let text = text.trim();
     let present = to_time(now.timestamp());
     if let Ok(back) = text.parse::<Span>() {
@@ -95,7 +95,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         }
         if !screen.json {
             let left = format!("left out: {left_out} waiting or never started");
-            screen.line(&format!("Wrote {jobs} jobs to {} ({left})", file.display()))?;
+            screen.print_line(&format!("Wrote {jobs} jobs to {} ({left})", file.display()))?;
         }
     }
     if let Some(file) = &args.nodes {
@@ -103,18 +103,18 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         let nodes = count(&headers, "x-kant-nodes");
         answer.insert("nodes".to_owned(), file_json(file, nodes, None));
         if !screen.json {
-            screen.line(&format!("Wrote {nodes} nodes to {}", file.display()))?;
+            screen.print_line(&format!("Wrote {nodes} nodes to {}", file.display()))?;
         }
     }
     if screen.json {
-        screen.answer(&answer)?;
+        screen.print_answer_json(&answer)?;
     }
     Ok(OK)
 }
 
 /// Requests a file and writes it to disk.
 async fn fetch(server: &Server, path: &str, file: &Path) -> Result<HeaderMap, Failure> {
-    let (headers, bytes) = server.get_bytes_for(path, PATIENCE).await?;
+    let (headers, bytes) = server.get_bytes_retrying(path, PATIENCE).await?;
     let written = std::fs::write(file, &bytes);
     written.with_context(|| format!("failed to write {}", file.display()))?;
     Ok(headers)
@@ -142,7 +142,7 @@ mod tests {
     fn since_is_an_age_or_a_date() {
         let noon = jiff::civil::date(2030, 6, 1).at(12, 0, 0, 0);
         let noon = noon.to_zoned(jiff::tz::TimeZone::UTC).unwrap();
-        let read = |text: &str| since(text, &noon).map(|at| at.to_string());
+        let read = |text: &str| parse_since(text, &noon).map(|at| at.to_string());
         for (text, at) in [
             ("7d", "2030-05-25T12:00:00Z"),
             ("12h", "2030-06-01T00:00:00Z"),

@@ -145,8 +145,9 @@ impl Filter {
     fn check_owners(&self, owns: impl Fn(&str) -> bool) -> Result<(), Failure> {
         match self.user.iter().find(|user| !owns(user) && is_unknown(user)) {
             Some(user) => {
-                let refused = Failure::message(format!("there is no user {user}"));
-                Err(refused.hint("this host does not know the user, and no job of theirs is kept"))
+                let refused = Failure::from_message(format!("there is no user {user}"));
+                Err(refused
+                    .with_hint("this host does not know the user, and no job of theirs is kept"))
             }
             None => Ok(()),
         }
@@ -182,7 +183,7 @@ impl Filter {
             && one_of(&self.states, &|state| states.iter().any(|s| s.eq_ignore_ascii_case(state)))
             && (self.queue.is_empty()
                 || job.ask.queue.as_ref().is_some_and(|queue| self.queue.contains(queue)))
-            && self.nodes.as_ref().is_none_or(|hosts| is_on(job, hosts))
+            && self.nodes.as_ref().is_none_or(|hosts| runs_on(job, hosts))
     }
 }
 
@@ -206,7 +207,7 @@ const OUTCOMES: [Outcome; 9] = [
 
 /// Slurm's word for an outcome, given the word or its code; `None` for other states.
 #[must_use]
-pub fn end_word(state: &str) -> Option<&'static str> {
+pub fn outcome_word(state: &str) -> Option<&'static str> {
     let ends = OUTCOMES.into_iter().map(|outcome| slurm_state(Phase::Done, Some(outcome)));
     let mut all = ends.chain([REQUEUED]);
     let is_it = |(word, code): &(&str, &str)| {
@@ -241,11 +242,11 @@ pub fn check_states(words: &[String]) -> Result<(), Failure> {
     let names: Vec<&str> = known.iter().map(PossibleValue::get_name).collect();
     let message = format!("Invalid job state specified: {wrong}");
     let refused = Failure::usage(anyhow::Error::msg(message));
-    Err(refused.hint(format!("possible states are {}, or their codes", names.join(", "))))
+    Err(refused.with_hint(format!("possible states are {}, or their codes", names.join(", "))))
 }
 
 /// Whether a job runs on one of these nodes, or ran there if it has ended.
-fn is_on(job: &JobView, hosts: &Hosts) -> bool {
+fn runs_on(job: &JobView, hosts: &Hosts) -> bool {
     let shares = job.allocation.iter().flat_map(|allocation| allocation.shares());
     job.phase != Phase::Pending && shares.into_iter().any(|share| hosts.0.contains(&share.node))
 }

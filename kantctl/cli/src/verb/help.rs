@@ -45,7 +45,7 @@ pub struct Args {
 /// [`Failure`] when there is no such topic, or stdout cannot be written.
 pub fn run(args: &Args, command: clap::Command, screen: &Screen) -> Result<u8, Failure> {
     let page = page(&args.words, command)?;
-    if std::io::stdout().is_terminal() && !screen.json && paged(&page) {
+    if std::io::stdout().is_terminal() && !screen.json && show_in_pager(&page) {
         return Ok(OK);
     }
     screen.print(&page)?;
@@ -85,7 +85,7 @@ fn overview() -> String {
 }
 
 /// Shows the page in a pager; false if that did not work.
-fn paged(page: &str) -> bool {
+fn show_in_pager(page: &str) -> bool {
     let chosen = std::env::var("PAGER").ok().filter(|pager| !pager.trim().is_empty());
     let pager = chosen.unwrap_or_else(|| PAGER.to_owned());
     // The user's command may have arguments, as in man's PAGER.

@@ -114,7 +114,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let fields = columns::select(args.format.as_deref().unwrap_or(usual))?;
     let order = columns::sort_keys(args.sort.as_deref().unwrap_or_default())?;
     let keys = keys::flatten(&args.keys);
-    if args.csv && args.sort.is_none() && rows(&fields, &keys, args, server, screen).await? {
+    if args.csv && args.sort.is_none() && print_rows(&fields, &keys, args, server, screen).await? {
         return Ok(OK);
     }
     let list =
@@ -127,11 +127,11 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     }
     if screen.json {
         let shown = json!({ "runs": list.raw, "as_of": list.as_of, "more": list.more });
-        screen.answer(&shown)?;
+        screen.print_answer_json(&shown)?;
         return Ok(OK);
     }
     if args.steps {
-        screen.table(&steps::table(&list.runs, list.as_of, &screen.zone))?;
+        screen.print_table(&steps::table(&list.runs, list.as_of, &screen.zone))?;
         return Ok(OK);
     }
     show(&list, &fields, &order, args, screen)?;
@@ -140,7 +140,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
 
 /// Prints rows as they arrive, because there may be millions. Returns false, and prints nothing, if
 /// they would not arrive in order.
-async fn rows(
+async fn print_rows(
     fields: &[&'static Field],
     keys: &[JobKey],
     args: &Args,
@@ -156,7 +156,7 @@ async fn rows(
         screen.print(rows)
     };
     let limit = args.limit.unwrap_or(usize::MAX);
-    usage_query::each_page(server, keys, &args.query(), limit, print).await
+    usage_query::for_each_page(server, keys, &args.query(), limit, print).await
 }
 
 fn line(run: &HistoryRun, as_of: Time) -> Line<'_> {
@@ -173,11 +173,11 @@ fn show(
     let mut lines: Vec<Line<'_>> = list.runs.iter().map(|run| line(run, list.as_of)).collect();
     lines.sort_by(|one, other| columns::compare(order, one, other));
     if args.csv {
-        return screen.csv(&columns::csv(fields, &lines));
+        return screen.print_csv(&columns::csv(fields, &lines));
     }
     if lines.is_empty() {
         screen::note("no finished job matches: use --since to look further back");
     }
     let draw = if args.format.is_some() { columns::table } else { columns::table_fitting };
-    screen.table(&draw(fields, &lines, &screen.zone))
+    screen.print_table(&draw(fields, &lines, &screen.zone))
 }

@@ -40,12 +40,12 @@ pub fn run(args: &Args, names: &[&str], screen: &Screen) -> Result<u8, Failure> 
         made.push(path);
     }
     if screen.json {
-        screen.answer(&serde_json::json!({ "links": paths, "made": made }))?;
+        screen.print_answer_json(&serde_json::json!({ "links": paths, "made": made }))?;
     } else {
-        screen.line(&format!("{} now has {}", directory.display(), names.join(", ")))?;
+        screen.print_line(&format!("{} now has {}", directory.display(), names.join(", ")))?;
         let found = std::path::absolute(directory)
             .with_context(|| format!("failed to find {}", directory.display()))?;
-        screen.line(&format!("to use them: export PATH={}:$PATH", found.display()))?;
+        screen.print_line(&format!("to use them: export PATH={}:$PATH", found.display()))?;
     }
     Ok(OK)
 }
@@ -60,8 +60,8 @@ fn check_free(path: &Path, own: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let refused =
-        Failure::message(format!("{} already exists, and is not kantctl", path.display()));
-    Err(refused.hint("choose another directory, and put it before Slurm's in PATH"))
+        Failure::from_message(format!("{} already exists, and is not kantctl", path.display()));
+    Err(refused.with_hint("choose another directory, and put it before Slurm's in PATH"))
 }
 
 #[cfg(test)]

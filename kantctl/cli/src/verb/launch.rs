@@ -71,7 +71,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let shell = Shell::current()?;
     let (key, attempt) = job(args.job, &shell.environment)?;
     let work_dir = shell.directory.to_str().map(str::to_owned).unwrap_or_else(|| "/tmp".to_owned());
-    let task = TaskNumber(number()?);
+    let task = TaskNumber(random_program_number()?);
     let program = vec![login_shell(), "-c".to_owned(), args.command.join(" ")];
     let environment = shell.environment;
     let node = args.node.clone();
@@ -79,23 +79,23 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let request = LaunchRequest { task, node, attempt, program, environment, work_dir, manner };
     let path = format!("/v1/jobs/{key}/tasks");
     // Signals are caught first, so that one that arrives during the start is forwarded.
-    let mut signals = Signals::take()?;
+    let mut signals = Signals::block_and_watch()?;
     let (place, early) = start(&path, &request, server, &mut signals).await?;
     let mut watch = Watch { path: format!("{path}/{task}"), place, taken: [0, 0] };
     if let Some(signal) = early {
-        watch.pass_on(signal, server).await;
+        watch.forward_signal(signal, server).await;
     }
     loop {
         let state = tokio::select! {
-            state = watch.more(server, screen) => state?,
+            state = watch.show_new_output(server, screen) => state?,
             signal = signals.next() => {
-                watch.pass_on(signal, server).await;
+                watch.forward_signal(signal, server).await;
                 None
             }
         };
         match state {
             Some(TaskState::Ended(exit)) => return Ok(code(exit)),
-            Some(TaskState::Failed(why)) => return Err(Failure::message(why)),
+            Some(TaskState::Failed(why)) => return Err(Failure::from_message(why)),
             Some(TaskState::Running) | None => {}
         }
     }
@@ -116,7 +116,7 @@ async fn start(
             signal = signals.next() => {
                 if early.replace(signal).is_some() {
                     let text = format!("gave up after {signal}: the program may have started");
-                    return Err(Failure::message(text));
+                    return Err(Failure::from_message(text));
                 }
             }
         }
@@ -149,7 +149,7 @@ fn login_shell() -> String {
 }
 
 /// A number that no other program in the job has.
-fn number() -> Result<u64, Failure> {
+fn random_program_number() -> Result<u64, Failure> {
     let mut bytes = [0; 8];
     std::fs::File::open("/dev/urandom")
         .and_then(|mut file| std::io::Read::read_exact(&mut file, &mut bytes))
@@ -172,25 +172,25 @@ struct Watch {
 
 impl Watch {
     /// Shows new output; returns the program's state, unless there may be more output first.
-    async fn more(
+    async fn show_new_output(
         &mut self,
         server: &Server,
         screen: &Screen,
     ) -> Result<Option<TaskState>, Failure> {
-        let (headers, bytes) = self.ask(server).await?;
+        let (headers, bytes) = self.request_output(server).await?;
         let state = task_state(&headers)?;
         let of_stdout = header(&headers, STDOUT_BYTES).and_then(|text| text.parse().ok());
         let (stdout, stderr) = bytes.split_at(of_stdout.unwrap_or(0).min(bytes.len()));
         self.taken[0] += stdout.len() as u64;
         self.taken[1] += stderr.len() as u64;
-        screen.bytes(stdout)?;
+        screen.print_bytes(stdout)?;
         // Nothing is left to do when stderr is closed.
         let _ = std::io::stderr().lock().write_all(stderr);
         Ok(bytes.is_empty().then_some(state))
     }
 
     /// Forwards a signal, as ssh does with a terminal. A failure is only reported.
-    async fn pass_on(&self, signal: Signal, server: &Server) {
+    async fn forward_signal(&self, signal: Signal, server: &Server) {
         let number = u8::try_from(signal as i32).unwrap_or_default();
         let request = SignalRequest { place: self.place.clone(), signal: SignalNumber(number) };
         let path = format!("{}/signal", self.path);
@@ -201,7 +201,7 @@ impl Watch {
     }
 
     /// Retries for a while when the node is out of contact, as during a restart of kantd.
-    async fn ask(&self, server: &Server) -> Result<(HeaderMap, net::Bytes), Failure> {
+    async fn request_output(&self, server: &Server) -> Result<(HeaderMap, net::Bytes), Failure> {
         let ([stdout, stderr], LaunchAnswer { node, attempt }) = (self.taken, &self.place);
         let path = format!(
             "{}?node={}&attempt={attempt}&stdout_from={stdout}&stderr_from={stderr}\
@@ -211,7 +211,7 @@ impl Watch {
         );
         let begun = Instant::now();
         loop {
-            match server.get_bytes_for(&path, PATIENCE).await {
+            match server.get_bytes_retrying(&path, PATIENCE).await {
                 Err(failure) if failure.is_silent_node() && begun.elapsed() < NODE_PATIENCE => {
                     tokio::time::sleep(LOOK).await;
                 }
@@ -247,6 +247,6 @@ mod tests {
 
     #[test]
     fn programs_have_different_numbers() {
-        assert_ne!(number().unwrap(), number().unwrap());
+        assert_ne!(random_program_number().unwrap(), random_program_number().unwrap());
     }
 }

@@ -51,34 +51,40 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
             "only the output of one job can be shown: name one job"
         )));
     };
-    let job = started(*key, args.follow, server).await?;
+    let job = wait_until_started(*key, args.follow, server).await?;
     let stream = if args.stderr { "stderr" } else { "stdout" };
     let mut sink = Sink::new(args.tail, screen);
     read_all(job.key, stream, args.follow, server, &mut sink).await?;
     if screen.json {
         let text = String::from_utf8_lossy(&sink.kept).into_owned();
-        screen.answer(&serde_json::json!({ "job": job.key, "stream": stream, "text": text }))?;
+        screen.print_answer_json(
+            &serde_json::json!({ "job": job.key, "stream": stream, "text": text }),
+        )?;
     }
     Ok(OK)
 }
 
 /// Whether the job has no output yet: it has never started, or waits for its next attempt.
-fn waits(job: &JobView) -> bool {
+fn has_no_output_yet(job: &JobView) -> bool {
     matches!(job.phase, Phase::Pending | Phase::Starting)
 }
 
 /// The job, once it has started. With `follow`, waits for that and prints why it waits.
-async fn started(key: JobKey, follow: bool, server: &Server) -> Result<JobView, Failure> {
+async fn wait_until_started(
+    key: JobKey,
+    follow: bool,
+    server: &Server,
+) -> Result<JobView, Failure> {
     let mut printed = String::new();
     loop {
-        let job = the_one(key, follow, server).await?;
+        let job = fetch_single_job(key, follow, server).await?;
         if job.phase == Phase::Done && job.attempt == 0 {
             let why = ending(&job);
             let gap = if why.is_empty() { "" } else { ": " };
             let text = format!("job {key} never started, it is {}{gap}{why}", job.state);
-            return Err(Failure::message(text));
+            return Err(Failure::from_message(text));
         }
-        if !waits(&job) {
+        if !has_no_output_yet(&job) {
             return Ok(job);
         }
         let why = match job.phase {
@@ -86,8 +92,8 @@ async fn started(key: JobKey, follow: bool, server: &Server) -> Result<JobView, 
             _ => why(&job).unwrap_or_else(|| "the reason is not known yet".to_owned()),
         };
         if !follow {
-            return Err(Failure::message(format!("job {key} has not started: {why}"))
-                .hint(format!("`kantctl logs -f {key}` waits for it")));
+            return Err(Failure::from_message(format!("job {key} has not started: {why}"))
+                .with_hint(format!("`kantctl logs -f {key}` waits for it")));
         }
         // The preparation of nodes takes a moment only, and is not worth a message.
         if printed != why && job.phase == Phase::Pending {
@@ -103,14 +109,14 @@ const fn patience(follow: bool) -> Duration {
     if follow { PATIENCE } else { server::PATIENCE }
 }
 
-async fn the_one(key: JobKey, follow: bool, server: &Server) -> Result<JobView, Failure> {
+async fn fetch_single_job(key: JobKey, follow: bool, server: &Server) -> Result<JobView, Failure> {
     let mut jobs = fetch::jobs(server, key, patience(follow)).await?.typed.jobs;
     let count = jobs.len();
     match jobs.pop() {
         Some(job) if count == 1 => Ok(job),
-        Some(last) => Err(Failure::message(format!("job {key} is an array of {count} tasks"))
-            .hint(format!("name one of them: `kantctl logs {}`", last.key))),
-        None => Err(Failure::message(format!("there is no job {key}"))),
+        Some(last) => Err(Failure::from_message(format!("job {key} is an array of {count} tasks"))
+            .with_hint(format!("name one of them: `kantctl logs {}`", last.key))),
+        None => Err(Failure::from_message(format!("there is no job {key}"))),
     }
 }
 
@@ -129,14 +135,14 @@ async fn read_all(
             "/v1/jobs/{key}/output?stream={stream}&offset={offset}&wait_seconds={wait_seconds}"
         );
         let asked = Instant::now();
-        let (headers, bytes) = match server.get_bytes_for(&path, patience(follow)).await {
+        let (headers, bytes) = match server.get_bytes_retrying(&path, patience(follow)).await {
             Ok(answer) => answer,
             // A requeued job has no output until it starts again.
             Err(failure) if follow => {
-                let job = the_one(key, follow, server).await?;
-                if waits(&job) {
+                let job = fetch_single_job(key, follow, server).await?;
+                if has_no_output_yet(&job) {
                     note(&failure.error.to_string());
-                    started(key, follow, server).await?;
+                    wait_until_started(key, follow, server).await?;
                 } else {
                     await_node(&job, failure, &mut silent_since, server).await?;
                 }
@@ -146,18 +152,18 @@ async fn read_all(
         };
         silent_since = None;
         offset = offset.saturating_add(bytes.len() as u64);
-        sink.take(&bytes)?;
+        sink.write(&bytes)?;
         if !bytes.is_empty() {
             wait_seconds = 0;
             continue;
         }
-        sink.caught_up()?;
-        if !follow || over || ended(&headers) {
+        sink.flush_tail()?;
+        if !follow || over || is_output_ended(&headers) {
             return Ok(());
         }
         // If the end of output is not reported because the node is lost, one more request after the
         // job's end gets the rest.
-        over = the_one(key, follow, server).await?.phase == Phase::Done;
+        over = fetch_single_job(key, follow, server).await?.phase == Phase::Done;
         let pause = LOOK.saturating_sub(asked.elapsed());
         if wait_seconds > 0 && !over {
             tokio::time::sleep(pause).await;
@@ -190,7 +196,7 @@ async fn await_node(
     Ok(())
 }
 
-fn ended(headers: &HeaderMap) -> bool {
+fn is_output_ended(headers: &HeaderMap) -> bool {
     headers.get("x-kant-ended").is_some_and(|value| value.as_bytes() == b"1")
 }
 
@@ -208,24 +214,24 @@ impl<'a> Sink<'a> {
         Self { screen, tail: tail.map(Tail::new), kept: Vec::new() }
     }
 
-    fn take(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         match &mut self.tail {
-            Some(tail) => tail.take(bytes),
-            None => self.put(bytes)?,
+            Some(tail) => tail.push(bytes),
+            None => self.print_or_keep(bytes)?,
         }
         Ok(())
     }
 
-    fn caught_up(&mut self) -> Result<(), Failure> {
-        self.tail.take().map_or(Ok(()), |tail| self.put(&tail.bytes()))
+    fn flush_tail(&mut self) -> Result<(), Failure> {
+        self.tail.take().map_or(Ok(()), |tail| self.print_or_keep(&tail.bytes()))
     }
 
-    fn put(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+    fn print_or_keep(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         if self.screen.json {
             self.kept.extend_from_slice(bytes);
             return Ok(());
         }
-        self.screen.bytes(bytes)
+        self.screen.print_bytes(bytes)
     }
 }
 
@@ -242,7 +248,7 @@ impl Tail {
         Self { lines_max, lines: VecDeque::new(), rest: Vec::new() }
     }
 
-    fn take(&mut self, bytes: &[u8]) {
+    fn push(&mut self, bytes: &[u8]) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.rest.extend_from_slice(piece);
             if piece.ends_with(b"\n") {
@@ -270,7 +276,7 @@ mod tests {
 
     fn tail(lines: usize, pieces: &[&str]) -> String {
         let mut tail = Tail::new(lines);
-        pieces.iter().for_each(|piece| tail.take(piece.as_bytes()));
+        pieces.iter().for_each(|piece| tail.push(piece.as_bytes()));
         String::from_utf8(tail.bytes()).unwrap()
     }
 

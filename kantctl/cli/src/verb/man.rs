@@ -51,7 +51,7 @@ pub fn run(
             clap_mangen::Man::new(command)
                 .render(&mut page)
                 .context("failed to generate the manual page")?;
-            screen.bytes(&page)?;
+            screen.print_bytes(&page)?;
         }
     }
     Ok(OK)

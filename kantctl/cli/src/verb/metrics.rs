@@ -31,11 +31,11 @@ pub struct Args {}
 pub async fn run(_: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let answer: Answer<MetricsView> = fetch::get(server, "/v1/metrics").await?;
     if screen.json {
-        screen.answer(&answer.raw)?;
+        screen.print_answer_json(&answer.raw)?;
         return Ok(OK);
     }
-    screen.record(&metrics::record(&answer.typed, &screen.zone))?;
-    screen.line("")?;
-    screen.table(&metrics::table(&answer.typed))?;
+    screen.print_record(&metrics::record(&answer.typed, &screen.zone))?;
+    screen.print_line("")?;
+    screen.print_table(&metrics::table(&answer.typed))?;
     Ok(OK)
 }

@@ -49,8 +49,8 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let is_known = |name: &&NodeName| known.iter().any(|node| node.name == **name);
     let mut named = args.nodes.iter().flat_map(|hosts| &hosts.0);
     if let Some(name) = named.find(|name| !is_known(name)) {
-        let unknown = Failure::message(format!("there is no node {name}"));
-        return Err(unknown.hint("`kantctl nodes` lists them"));
+        let unknown = Failure::from_message(format!("there is no node {name}"));
+        return Err(unknown.with_hint("`kantctl nodes` lists them"));
     }
     let keep: Vec<bool> = answer.typed.nodes.iter().map(|node| args.selects(node)).collect();
     if screen.json {
@@ -58,11 +58,11 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
             let mut kept = keep.iter();
             nodes.retain(|_| kept.next() == Some(&true));
         }
-        screen.answer(&answer.raw)?;
+        screen.print_answer_json(&answer.raw)?;
     } else {
         let mut kept = keep.iter();
         answer.typed.nodes.retain(|_| kept.next() == Some(&true));
-        screen.table(&nodes::table(&answer.typed.nodes, &screen.zone))?;
+        screen.print_table(&nodes::table(&answer.typed.nodes, &screen.zone))?;
     }
     Ok(OK)
 }

@@ -39,12 +39,12 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     };
     let answer: Answer<PriorityList> = fetch::get(server, &format!("/v1/priority{query}")).await?;
     match answer.typed.jobs.as_slice() {
-        _ if screen.json => screen.answer(&answer.raw)?,
-        [job] if !keys.is_empty() => screen.record(&priority::record(job))?,
+        _ if screen.json => screen.print_answer_json(&answer.raw)?,
+        [job] if !keys.is_empty() => screen.print_record(&priority::record(job))?,
         [] if !keys.is_empty() => {
             note("only jobs that wait have a priority, and none of these waits");
         }
-        jobs => screen.table(&priority::table(jobs))?,
+        jobs => screen.print_table(&priority::table(jobs))?,
     }
     Ok(OK)
 }

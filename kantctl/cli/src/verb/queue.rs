@@ -1,7 +1,7 @@
 //! `kantctl queue`: lists jobs.
 
 use super::filter::Filter;
-use super::starts::starts;
+use super::starts::fetch_expected_starts;
 use crate::failure::{Failure, OK};
 use crate::output::columns::{self, Line};
 use crate::output::{Screen, jobs};
@@ -67,21 +67,21 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let order = columns::sort_keys(args.sort.as_deref().unwrap_or_default())?;
     let all = args.all || !args.filter.states.is_empty();
     if screen.json {
-        screen.answer(&args.filter.fetch_raw(server, all).await?)?;
+        screen.print_answer_json(&args.filter.fetch_raw(server, all).await?)?;
         return Ok(OK);
     }
     if fields.is_none() && order.is_empty() {
         let start = |Looked { as_of }| jobs::Rows::new(as_of, &screen.zone);
         let rows = args.filter.fetch_each(server, all, start, jobs::Rows::add).await?;
-        screen.table(&rows.table())?;
+        screen.print_table(&rows.table())?;
         return Ok(OK);
     }
     let list: JobList = args.filter.fetch_typed(server, all).await?;
-    let Some(fields) = fields else { return sorted(list, &order, screen) };
+    let Some(fields) = fields else { return print_sorted(list, &order, screen) };
     let wants_starts = args.start || fields.iter().any(|field| field.name == "expected");
     let wants_starts = wants_starts || order.iter().any(|(field, _)| field.name == "expected");
     let expected = match wants_starts && !(args.csv && !args.start && args.format.is_none()) {
-        true => starts(&list.jobs, server).await?,
+        true => fetch_expected_starts(&list.jobs, server).await?,
         false => BTreeMap::new(),
     };
     let line = |job| Line { job, run: None, expected: None, as_of: list.as_of };
@@ -91,15 +91,15 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     }
     lines.sort_by(|one, other| columns::compare(&order, one, other));
     if args.csv {
-        screen.csv(&columns::csv(&fields, &lines))?;
+        screen.print_csv(&columns::csv(&fields, &lines))?;
     } else {
-        screen.table(&columns::table(&fields, &lines, &screen.zone))?;
+        screen.print_table(&columns::table(&fields, &lines, &screen.zone))?;
     }
     Ok(OK)
 }
 
 /// The default table in another order.
-fn sorted(
+fn print_sorted(
     mut list: JobList,
     order: &[(&'static columns::Field, bool)],
     screen: &Screen,
@@ -109,6 +109,6 @@ fn sorted(
         let line = |job| Line { job, run: None, expected: None, as_of };
         columns::compare(order, &line(one), &line(other))
     });
-    screen.table(&jobs::table(&list.jobs, as_of, &screen.zone))?;
+    screen.print_table(&jobs::table(&list.jobs, as_of, &screen.zone))?;
     Ok(OK)
 }

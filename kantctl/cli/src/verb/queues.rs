@@ -36,9 +36,9 @@ pub struct Args {}
 pub async fn run(_: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let answer: Answer<QueueList> = fetch::get(server, "/v1/queues").await?;
     if screen.json {
-        screen.answer(&answer.raw)?;
+        screen.print_answer_json(&answer.raw)?;
     } else {
-        screen.table(&queues::table(&answer.typed))?;
+        screen.print_table(&queues::table(&answer.typed))?;
     }
     Ok(OK)
 }

@@ -30,13 +30,13 @@ pub struct Args {}
 pub async fn run(_: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let raw: Value = server.post("/v1/reload", &Value::Null, Retry::IfUnanswered).await?;
     if screen.json {
-        screen.answer(&raw)?;
+        screen.print_answer_json(&raw)?;
         return Ok(OK);
     }
     let answer: ReloadAnswer =
         serde_json::from_value(raw).context("failed to read the controller's answer")?;
     for line in lines(&answer) {
-        screen.line(&line)?;
+        screen.print_line(&line)?;
     }
     for key in &answer.restart {
         note(&format!("`{key}` has changed: restart kantctld to apply it"));

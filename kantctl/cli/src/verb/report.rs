@@ -104,15 +104,16 @@ async fn show_usage(
     server: &Server,
     screen: &Screen,
 ) -> Result<(), Failure> {
-    let answer = fetch_report(server, &args.by, since, args.until, args.filter.lists()).await?;
+    let answer =
+        fetch_report(server, &args.by, since, args.until, args.filter.query_lists()).await?;
     if screen.json {
-        screen.answer(&answer.raw)?;
+        screen.print_answer_json(&answer.raw)?;
     } else if args.csv {
-        screen.csv(&report::csv(&args.by, &answer.typed))?;
+        screen.print_csv(&report::csv(&args.by, &answer.typed))?;
     } else {
-        screen.record(&report::cluster(&answer.typed, &screen.zone))?;
-        screen.line("")?;
-        screen.table(&report::table(&args.by, &answer.typed))?;
+        screen.print_record(&report::cluster(&answer.typed, &screen.zone))?;
+        screen.print_line("")?;
+        screen.print_table(&report::table(&args.by, &answer.typed))?;
     }
     Ok(())
 }
@@ -123,15 +124,15 @@ async fn show_estimates(
     server: &Server,
     screen: &Screen,
 ) -> Result<(), Failure> {
-    let query = query(&args.by, since, args.until, args.filter.lists());
+    let query = query(&args.by, since, args.until, args.filter.query_lists());
     let answer: Answer<EstimatesView> =
         fetch::get(server, &format!("/v1/report/estimates{query}")).await?;
     if screen.json {
-        screen.answer(&answer.raw)?;
+        screen.print_answer_json(&answer.raw)?;
     } else if args.csv {
-        screen.csv(&estimates::csv(&args.by, &answer.typed))?;
+        screen.print_csv(&estimates::csv(&args.by, &answer.typed))?;
     } else {
-        screen.table(&estimates::table(&args.by, &answer.typed))?;
+        screen.print_table(&estimates::table(&args.by, &answer.typed))?;
     }
     Ok(())
 }

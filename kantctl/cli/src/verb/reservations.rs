@@ -180,10 +180,10 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         None | Some(What::List) => {
             let answer: Answer<ReservationList> = fetch::get(server, "/v1/reservations").await?;
             if screen.json {
-                screen.answer(&answer.raw)?;
+                screen.print_answer_json(&answer.raw)?;
             } else {
                 let ReservationList { reservations, as_of, .. } = &answer.typed;
-                screen.table(&reservations::table(reservations, *as_of, &screen.zone))?;
+                screen.print_table(&reservations::table(reservations, *as_of, &screen.zone))?;
             }
             Ok(OK)
         }
@@ -192,10 +192,13 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
             let raw: Value = server.post("/v1/reservations", &request, Retry::IfUnsent).await?;
             let Answer { raw, typed }: Answer<ReservationList> = raw.try_into()?;
             if screen.json {
-                screen.answer(&raw)?;
+                screen.print_answer_json(&raw)?;
             } else {
                 typed.reservations.iter().try_for_each(|made| {
-                    screen.line(&format!("Reserved {}", reservations::summary(made, &screen.zone)))
+                    screen.print_line(&format!(
+                        "Reserved {}",
+                        reservations::summary(made, &screen.zone)
+                    ))
                 })?;
                 update::warn_of(&typed, server).await;
             }
@@ -210,7 +213,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
                 done: "Deleted",
                 changed: JOBS,
             };
-            bulk_action::each(names, path, action, server, screen).await
+            bulk_action::act_on_each(names, path, action, server, screen).await
         }
     }
 }
@@ -223,7 +226,8 @@ fn request(create: &Create, now: Time) -> Result<ReservationRequest, Failure> {
         (None, span) => from + span.unwrap_or_default(),
     };
     let refused = |what: &str, option: &str| {
-        Err(Failure::usage(anyhow::anyhow!("reservation {}: {what}", create.name)).hint(option))
+        Err(Failure::usage(anyhow::anyhow!("reservation {}: {what}", create.name))
+            .with_hint(option))
     };
     if to <= from {
         return refused("it would not end after it begins", "give a later --to, or --for 2h");

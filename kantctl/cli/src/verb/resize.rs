@@ -58,5 +58,5 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let path = |key: &str| format!("/v1/jobs/{key}/resize");
     let action =
         Action { body: &request, retry: Retry::IfUnanswered, done: "Resized", changed: JOBS };
-    bulk_action::each(&keys, path, action, server, screen).await
+    bulk_action::act_on_each(&keys, path, action, server, screen).await
 }

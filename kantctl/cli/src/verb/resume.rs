@@ -51,7 +51,7 @@ impl Args {
         }
         if !jobs.is_empty() {
             let both = Failure::usage(anyhow::anyhow!("both jobs and nodes are given"));
-            return Err(both.hint("give only jobs, or only nodes (with --nodes)"));
+            return Err(both.with_hint("give only jobs, or only nodes (with --nodes)"));
         }
         let hosts = |word: &String| {
             Hosts::from_str(word)
@@ -69,14 +69,15 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let retry = Retry::IfUnanswered;
     let nodes = match args.targets()? {
         Targets::Jobs(jobs) => {
-            return bulk_action::jobs(&jobs, "resume", retry, "Resumed", server, screen).await;
+            return bulk_action::act_on_jobs(&jobs, "resume", retry, "Resumed", server, screen)
+                .await;
         }
         Targets::Nodes(nodes) => nodes,
     };
     let nodes: Vec<&NodeName> = nodes.iter().flat_map(|hosts| &hosts.0).collect();
     let path = |name: &str| format!("/v1/nodes/{name}/resume");
     let action = Action { body: &Value::Null, retry, done: "Resumed", changed: NODES };
-    let code = bulk_action::each(&nodes, path, action, server, screen).await?;
+    let code = bulk_action::act_on_each(&nodes, path, action, server, screen).await?;
     for name in &nodes {
         report_findings(name, server).await;
     }

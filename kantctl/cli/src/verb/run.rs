@@ -109,21 +109,22 @@ pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
     let around = environment_variables();
     let allocation = match args.in_job {
         Some(key) => Some(allocation_of(key, server).await?),
-        None => JobAllocation::around(&around)?,
+        None => JobAllocation::from_environment(&around)?,
     };
     match allocation {
         Some(_) if args.options.has(Attribute::TestOnly) => Err(test_only::refuse_for_step()),
         Some(allocation) => {
-            in_job(&args.step_options(&args.options), &allocation, around, server).await
+            run_in_job(&args.step_options(&args.options), &allocation, around, server).await
         }
         None => {
-            let options = args.options.clone().over(environment::read_kantctl_options(&around)?);
+            let options =
+                args.options.clone().merged_over(environment::read_kantctl_options(&around)?);
             let step_options = args.step_options(&options);
             let immediate = args.immediate.map(|span| Duration::from_millis(span.0));
             let program = &args.program;
             let (dialect, stays, options) = (AllocDialect::Kant, false, &options);
             let wanted = AllocationRequest { options, program, dialect, immediate, stays };
-            in_new_job(&step_options, &wanted, around, server).await
+            run_in_new_job(&step_options, &wanted, around, server).await
         }
     }
 }
@@ -149,8 +150,8 @@ pub async fn allocation_of(key: JobKey, server: &Server) -> Result<JobAllocation
     let job = job.filter(|job| matches!(job.phase, Phase::Starting | Phase::Running));
     let allocation = job.as_ref().and_then(JobAllocation::of);
     allocation.ok_or_else(|| {
-        Failure::message(format!("job {key} is not running"))
-            .hint(format!("`kantctl explain {key}` shows its state"))
+        Failure::from_message(format!("job {key} is not running"))
+            .with_hint(format!("`kantctl explain {key}` shows its state"))
     })
 }
 
@@ -158,7 +159,7 @@ pub async fn allocation_of(key: JobKey, server: &Server) -> Result<JobAllocation
 ///
 /// # Errors
 /// As [`run`].
-pub async fn in_job(
+pub async fn run_in_job(
     step_options: &StepOptions,
     allocation: &JobAllocation,
     environment: BTreeMap<String, String>,
@@ -166,10 +167,10 @@ pub async fn in_job(
 ) -> Result<u8, Failure> {
     // The process id as a number that no other step has, where no node keeps a ledger of steps.
     let placement = StepPlacement::choose(step_options, allocation, std::process::id())?;
-    let mut signals = Signals::take()?;
+    let mut signals = Signals::block_and_watch()?;
     let lease_renewer = LeaseRenewer::start(server, None);
     let cpus_each = step_options.cpus_per_task.or(allocation.cpus_per_task).unwrap_or(1);
-    step(step_options, placement, cpus_each, environment, server, &lease_renewer, &mut signals)
+    run_step(step_options, placement, cpus_each, environment, server, &lease_renewer, &mut signals)
         .await
 }
 
@@ -177,7 +178,7 @@ pub async fn in_job(
 ///
 /// # Errors
 /// As [`run`].
-pub async fn in_new_job(
+pub async fn run_in_new_job(
     step_options: &StepOptions,
     wanted: &AllocationRequest<'_>,
     environment: BTreeMap<String, String>,
@@ -187,7 +188,7 @@ pub async fn in_new_job(
         return allocate::test_only(wanted, server).await;
     }
     // Signals are caught first, so that one that arrives during the start is forwarded.
-    let mut signals = Signals::take()?;
+    let mut signals = Signals::block_and_watch()?;
     let held = allocate::allocate(wanted, server, &mut signals).await?;
     let AllocatedJob { job, allocation, lease_renewer } = &held;
     // The job was made for this step, which gets all of it.
@@ -197,17 +198,17 @@ pub async fn in_new_job(
     let ended = match StepPlacement::choose(&whole, allocation, 0) {
         Ok(placement) => {
             let cpus_each = allocation.cpus_per_task.unwrap_or(1);
-            step(&whole, placement, cpus_each, environment, server, lease_renewer, &mut signals)
+            run_step(&whole, placement, cpus_each, environment, server, lease_renewer, &mut signals)
                 .await
         }
         Err(failure) => Err(failure),
     };
-    let code = ended.as_ref().map_or_else(|failure| failure.kind.code(), |code| *code);
+    let code = ended.as_ref().map_or_else(|failure| failure.kind.exit_code(), |code| *code);
     allocate::finish(server, job.key, code).await;
     ended
 }
 
-async fn step(
+async fn run_step(
     step_options: &StepOptions,
     mut placement: StepPlacement,
     cpus_each: u32,
@@ -218,10 +219,11 @@ async fn step(
 ) -> Result<u8, Failure> {
     let directory = std::env::current_dir().context("failed to find the current directory")?;
     let is_watched = std::io::stdin().is_terminal() && !step_options.pty;
+    let registered = ledger_client::register_step(step_options, &placement, cpus_each, server);
     let view = tokio::select! {
-        opened = ledger_client::open(step_options, &placement, cpus_each, server) => opened?,
+        view = registered => view?,
         signal = allocate::ending_signal(signals) => {
-            return Err(Failure::message(format!("gave up starting the step after {signal}")));
+            return Err(Failure::from_message(format!("gave up starting the step after {signal}")));
         }
     };
     let number = view.as_ref().map(|view| view.number);
@@ -244,8 +246,8 @@ async fn step(
     };
     let ended = client::run(step, signals).await;
     if let Some(number) = number {
-        let code = ended.as_ref().map_or_else(|failure| failure.kind.code(), |code| *code);
-        ledger_client::close(server, key, number, allocate::exit_status_of(code)).await;
+        let code = ended.as_ref().map_or_else(|failure| failure.kind.exit_code(), |code| *code);
+        ledger_client::report_step_end(server, key, number, allocate::exit_status_of(code)).await;
     }
     ended
 }

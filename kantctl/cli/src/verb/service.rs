@@ -151,7 +151,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         What::Deploy(args) => deploy::run(args, server, screen).await,
         What::List => {
             let answer: Answer<ServiceList> = fetch::get(server, "/v1/services").await?;
-            print(screen, &answer, |screen, list| screen.table(&services::table(list)))
+            print(screen, &answer, |screen, list| screen.print_table(&services::table(list)))
         }
         What::Show(Named { name }) => print(screen, &get(server, name).await?, |screen, list| {
             list.services.iter().try_for_each(|one| services::print_one(screen, one))
@@ -160,7 +160,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
             let path = format!("/v1/services/{name}/explain");
             let answer: Answer<ServiceExplanation> = fetch::get(server, &path).await?;
             if screen.json {
-                screen.answer(&answer.raw)?;
+                screen.print_answer_json(&answer.raw)?;
             } else {
                 services::print_explanation(screen, &answer.typed)?;
             }
@@ -201,7 +201,7 @@ fn print(
     text: impl FnOnce(&Screen, &ServiceList) -> Result<(), Failure>,
 ) -> Result<u8, Failure> {
     if screen.json {
-        screen.answer(&answer.raw)?;
+        screen.print_answer_json(&answer.raw)?;
     } else {
         text(screen, &answer.typed)?;
     }
@@ -232,7 +232,7 @@ async fn change<B: Serialize + Sync>(
     print(screen, &answer, |screen, list| {
         let now = list.services.first().map(services::summary);
         let now = now.map_or_else(|| ": it is gone".to_owned(), |now| format!(": {now}"));
-        screen.line(&format!("{done} {name}{now}"))
+        screen.print_line(&format!("{done} {name}{now}"))
     })
 }
 
@@ -248,7 +248,7 @@ async fn print_events(name: &ServiceName, server: &Server, screen: &Screen) -> R
         _ => None,
     });
     let Some(job) = held.filter(|_| !screen.json) else { return Ok(code) };
-    screen.line(&format!("\nThe last lines of job {job}:"))?;
+    screen.print_line(&format!("\nThe last lines of job {job}:"))?;
     let output = print_output(JobKey::single(job), false, Some(HELD_LINES), server, screen).await;
     if let Err(failure) = output {
         note(&failure.to_string());
@@ -259,11 +259,11 @@ async fn print_events(name: &ServiceName, server: &Server, screen: &Screen) -> R
 /// Prints the output of a replica, which is that of its job.
 async fn print_logs(args: &Logs, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let list = get(server, &args.name).await?.typed;
-    let found = list.services.iter().find_map(|one| replica(one, args.replica.as_deref()));
+    let found = list.services.iter().find_map(|one| job_of_replica(one, args.replica.as_deref()));
     let Some(job) = found else {
         let wanted = args.replica.as_deref().unwrap_or("any replica");
         let text = format!("service {} does not run {wanted}", args.name);
-        return Err(Failure::message(text).hint("see `kantctl service show`"));
+        return Err(Failure::from_message(text).with_hint("see `kantctl service show`"));
     };
     print_output(job, args.follow, args.tail, server, screen).await
 }
@@ -281,7 +281,7 @@ async fn print_output(
 }
 
 /// The job of a replica, which is named `role.ordinal`.
-fn replica(service: &ServiceView, wanted: Option<&str>) -> Option<JobKey> {
+fn job_of_replica(service: &ServiceView, wanted: Option<&str>) -> Option<JobKey> {
     let named = |role: &RoleName, ordinal: Ordinal| format!("{role}.{ordinal}");
     service.roles.iter().find_map(|role| {
         let is_it = |ordinal| wanted.is_none_or(|wanted| wanted == named(&role.name, ordinal));

@@ -38,9 +38,9 @@ pub struct Args {}
 pub async fn run(_: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let answer: Answer<ShareList> = fetch::get(server, "/v1/share").await?;
     if screen.json {
-        screen.answer(&answer.raw)?;
+        screen.print_answer_json(&answer.raw)?;
     } else {
-        screen.table(&share::table(&answer.typed))?;
+        screen.print_table(&share::table(&answer.typed))?;
     }
     Ok(OK)
 }

@@ -96,24 +96,24 @@ async fn show_queues(names: &[QueueName], server: &Server, screen: &Screen) -> R
     let mut answer: Answer<QueueList> = fetch::get(server, "/v1/queues").await?;
     let QueueList { queues, held } = &answer.typed;
     if let Some(name) = names.iter().find(|name| !queues.iter().any(|q| q.name == **name)) {
-        let unknown = Failure::message(format!("there is no queue {name}"));
-        return Err(unknown.hint("`kantctl queues` lists them"));
+        let unknown = Failure::from_message(format!("there is no queue {name}"));
+        return Err(unknown.with_hint("`kantctl queues` lists them"));
     }
     if screen.json {
         if let Some(all) = answer.raw.get_mut("queues").and_then(Value::as_array_mut) {
             let named = |queue: &Value| names.iter().any(|name| queue["name"] == name.as_str());
             all.retain(named);
         }
-        screen.answer(&answer.raw)?;
+        screen.print_answer_json(&answer.raw)?;
         return Ok(OK);
     }
     for (place, name) in names.iter().enumerate() {
         let Some(queue) = queues.iter().find(|queue| queue.name == *name) else { continue };
         if place > 0 {
-            screen.line("")?;
+            screen.print_line("")?;
         }
         let held = held.get(name).cloned().unwrap_or_default();
-        screen.record(&queues::record(queue, &held))?;
+        screen.print_record(&queues::record(queue, &held))?;
     }
     Ok(OK)
 }
@@ -125,22 +125,22 @@ async fn show_jobs(words: &[Keys], server: &Server, screen: &Screen) -> Result<u
     while let Some(key) = keys.pop_front() {
         let answer = fetch::jobs(server, key, PATIENCE).await?;
         // A het job is shown component by component.
-        let all = answer.typed.jobs.iter().filter(|_| key.offset().is_none());
-        let behind: Vec<JobKey> = all.flat_map(JobView::components_behind).collect();
+        let all = answer.typed.jobs.iter().filter(|_| key.component_offset().is_none());
+        let behind: Vec<JobKey> = all.flat_map(JobView::other_components).collect();
         behind.into_iter().rev().for_each(|key| keys.push_front(key));
         if screen.json {
             raw.push(answer.raw);
             continue;
         }
         if place > 0 {
-            screen.line("")?;
+            screen.print_line("")?;
         }
         place += 1;
         let JobList { jobs, as_of, .. } = answer.typed;
         match jobs.as_slice() {
-            [job] => screen.record(&jobs::record(job, as_of, &screen.zone))?,
+            [job] => screen.print_record(&jobs::record(job, as_of, &screen.zone))?,
             tasks => {
-                screen.table(&jobs::table(tasks, as_of, &screen.zone))?;
+                screen.print_table(&jobs::table(tasks, as_of, &screen.zone))?;
                 if let Some(task) = tasks.first() {
                     note(&format!(
                         "`kantctl show job {}` shows everything about one task",
@@ -151,7 +151,7 @@ async fn show_jobs(words: &[Keys], server: &Server, screen: &Screen) -> Result<u
         }
     }
     if screen.json {
-        screen.answer(&fetch::join(raw, "jobs"))?;
+        screen.print_answer_json(&fetch::join_lists(raw, "jobs"))?;
     }
     Ok(OK)
 }
@@ -165,14 +165,14 @@ async fn show_nodes(words: &[Hosts], server: &Server, screen: &Screen) -> Result
             continue;
         }
         if place > 0 {
-            screen.line("")?;
+            screen.print_line("")?;
         }
         for node in &answer.typed.nodes {
-            screen.record(&nodes::record(node, &screen.zone))?;
+            screen.print_record(&nodes::record(node, &screen.zone))?;
         }
     }
     if screen.json {
-        screen.answer(&fetch::join(raw, "nodes"))?;
+        screen.print_answer_json(&fetch::join_lists(raw, "nodes"))?;
     }
     Ok(OK)
 }

@@ -17,7 +17,10 @@ const STARTS_MAX: usize = 20;
 ///
 /// # Errors
 /// [`Failure`] when the controller does not answer.
-pub async fn starts(jobs: &[JobView], server: &Server) -> Result<BTreeMap<JobKey, Time>, Failure> {
+pub async fn fetch_expected_starts(
+    jobs: &[JobView],
+    server: &Server,
+) -> Result<BTreeMap<JobKey, Time>, Failure> {
     let mut starts = BTreeMap::new();
     let waiting = group_rows(jobs).filter_map(<[JobView]>::first);
     let waiting: Vec<&JobView> = waiting.filter(|job| job.phase == Phase::Pending).collect();

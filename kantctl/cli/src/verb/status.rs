@@ -23,12 +23,12 @@ pub struct Args {}
 /// # Errors
 /// [`Failure`] when the controller does not answer.
 pub async fn run(_: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let raw: Value = server.get_for("/v1/status", Duration::ZERO).await?;
+    let raw: Value = server.get_retrying("/v1/status", Duration::ZERO).await?;
     let answer: Answer<Status> = raw.try_into()?;
     if screen.json {
-        screen.answer(&answer.raw)?;
+        screen.print_answer_json(&answer.raw)?;
     } else {
-        screen.record(&record_text(&answer.typed))?;
+        screen.print_record(&record_text(&answer.typed))?;
     }
     Ok(OK)
 }
@@ -55,7 +55,7 @@ fn record_text(status: &Status) -> String {
         false => format!("{nodes} known, which connect to the next leader"),
     };
     record.fact("nodes", nodes);
-    record.maybe("audit", status.audit_trouble.as_ref());
+    record.add_optional_fact("audit", status.audit_trouble.as_ref());
     record.text()
 }
 

@@ -90,7 +90,7 @@ pub enum SubmitDialect {
 
 impl SubmitDialect {
     /// The message for an accepted job.
-    fn accepted(&self, job: JobId, parsable: bool) -> String {
+    fn accepted_message(&self, job: JobId, parsable: bool) -> String {
         match (self, parsable) {
             (Self::Kant, true) | (Self::Slurm { cluster: None }, true) => job.to_string(),
             (Self::Kant, false) => format!("Submitted job {job}"),
@@ -103,7 +103,7 @@ impl SubmitDialect {
     }
 
     /// The default output file.
-    fn output(&self, is_array: bool) -> Option<String> {
+    fn default_output_file(&self, is_array: bool) -> Option<String> {
         let pattern = if is_array { "slurm-%A_%a.out" } else { "slurm-%j.out" };
         (*self != Self::Kant).then(|| pattern.to_owned())
     }
@@ -124,7 +124,7 @@ pub async fn run_as(
     let (script, script_args) = read_script(&line)?;
     let mut components = merge(line.components.clone(), &script, &shell)?;
     for options in &mut components {
-        let usual = dialect.output(options.has(Attribute::Array));
+        let usual = dialect.default_output_file(options.has(Attribute::Array));
         if let Some(usual) = usual.filter(|_| !options.has(Attribute::Output)) {
             options.set(Attribute::Output, usual);
         }
@@ -137,7 +137,7 @@ pub async fn run_as(
     let (test_only, wait) = (is_given(Attribute::TestOnly), is_given(Attribute::Wait));
     let (Some(first), others) = (components.first(), components.get(1..).unwrap_or_default())
     else {
-        return Err(Failure::message("no job is requested".to_owned()));
+        return Err(Failure::from_message("no job is requested".to_owned()));
     };
     let request = submit_request::build(first, &script, script_args, &shell)?;
     if test_only && !others.is_empty() {
@@ -158,9 +158,9 @@ pub async fn run_as(
     };
     let Answer { raw, typed }: Answer<SubmitAnswer> = raw.try_into()?;
     if screen.json {
-        screen.answer(&raw)?;
+        screen.print_answer_json(&raw)?;
     } else if parsable || !quiet {
-        screen.line(&dialect.accepted(typed.job, parsable))?;
+        screen.print_line(&dialect.accepted_message(typed.job, parsable))?;
     }
     if let Some(warning) = typed.warning.filter(|_| !quiet) {
         warn(&warning);

@@ -29,5 +29,13 @@ pub struct Args {
 /// # Errors
 /// [`Failure`] when the controller cannot be reached.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    bulk_action::jobs(&args.keys, "suspend", Retry::IfUnanswered, "Suspended", server, screen).await
+    bulk_action::act_on_jobs(
+        &args.keys,
+        "suspend",
+        Retry::IfUnanswered,
+        "Suspended",
+        server,
+        screen,
+    )
+    .await
 }

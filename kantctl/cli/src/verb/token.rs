@@ -124,13 +124,13 @@ async fn create(args: &Create, server: &Server, screen: &Screen) -> Result<u8, F
     let raw: Value = server.post(TOKENS, &request, Retry::IfUnsent).await?;
     let answer: Answer<TokenAnswer> = raw.try_into()?;
     if screen.json {
-        screen.answer(&answer.raw)?;
+        screen.print_answer_json(&answer.raw)?;
         return Ok(OK);
     }
     let TokenAnswer { secret, token } = &answer.typed;
     let (until, scopes) = (local(token.until, &screen.zone), tokens::scopes(token));
     note(&format!("token {} for {scopes} until {until}; it is shown only now", token.id));
-    screen.line(&secret.0)?;
+    screen.print_line(&secret.0)?;
     Ok(OK)
 }
 
@@ -138,9 +138,9 @@ async fn list(all: bool, server: &Server, screen: &Screen) -> Result<u8, Failure
     let path = if all { format!("{TOKENS}?all=true") } else { TOKENS.to_owned() };
     let answer: Answer<TokenList> = fetch::get(server, &path).await?;
     if screen.json {
-        screen.answer(&answer.raw)?;
+        screen.print_answer_json(&answer.raw)?;
     } else {
-        screen.table(&tokens::table(&answer.typed.tokens, &screen.zone))?;
+        screen.print_table(&tokens::table(&answer.typed.tokens, &screen.zone))?;
     }
     Ok(OK)
 }
@@ -157,8 +157,8 @@ async fn revoke(args: &Revoke, server: &Server, screen: &Screen) -> Result<u8, F
         let path = format!("{TOKENS}/{id}/revoke");
         let raw: Value = server.post(&path, &Value::Null, Retry::IfUnsent).await?;
         match screen.json {
-            true => screen.answer(&raw)?,
-            false => screen.line(&format!("token {id} is revoked"))?,
+            true => screen.print_answer_json(&raw)?,
+            false => screen.print_line(&format!("token {id} is revoked"))?,
         }
     }
     Ok(OK)

@@ -37,7 +37,7 @@ pub struct Args {
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     if screen.json {
         let refused = Failure::usage(anyhow::anyhow!("`top` is a live screen without JSON output"));
-        return Err(refused.hint("`kantctl watch --json` prints events as JSON lines"));
+        return Err(refused.with_hint("`kantctl watch --json` prints events as JSON lines"));
     }
     // The first request precedes full-screen mode, so that its errors stay visible.
     let mut seen = fetch_state(args, server).await?;
@@ -73,7 +73,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     drop(terminal);
     if let Some(trouble) = seen.trouble {
         note(&trouble);
-        return Ok(Kind::Unreachable.code());
+        return Ok(Kind::Unreachable.exit_code());
     }
     Ok(OK)
 }

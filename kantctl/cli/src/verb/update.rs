@@ -49,7 +49,7 @@ impl Selection for Changes {
         row.changeable != Changeable::Never
     }
 
-    fn detail(row: &'static Row, arg: Arg) -> Arg {
+    fn with_details(row: &'static Row, arg: Arg) -> Arg {
         let others = row.attribute.alternatives().filter(|other| *other != row.attribute);
         let others = others.filter(|other| Self::selects(other.row()));
         let arg = arg.conflicts_with_all(others.map(|other| other.row().option));
@@ -70,7 +70,11 @@ pub fn is_relative(time: &str) -> bool {
 ///
 /// # Errors
 /// [`Failure`] when the job has none, nothing would be left, or the controller does not answer.
-pub async fn absolute(time: &str, key: JobKey, server: &Server) -> Result<String, Failure> {
+pub async fn to_absolute_limit(
+    time: &str,
+    key: JobKey,
+    server: &Server,
+) -> Result<String, Failure> {
     let (sign, by) = time.split_at(1);
     let by: Span =
         by.parse().map_err(|error| Failure::usage(anyhow::anyhow!("--time={time}: {error}")))?;
@@ -104,7 +108,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let given = args.changes.get(Attribute::Time);
     let time = match (given.filter(|time| is_relative(time)), keys.as_slice()) {
         (None, _) => given.map(str::to_owned),
-        (Some(time), [key]) => Some(absolute(time, *key, server).await?),
+        (Some(time), [key]) => Some(to_absolute_limit(time, *key, server).await?),
         (Some(time), _) => {
             let several = format!("--time={time} can change only one job at a time: name one");
             return Err(Failure::usage(anyhow::Error::msg(several)));
@@ -121,7 +125,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let path = |key: &str| format!("/v1/jobs/{key}/update");
     let action =
         Action { body: &request, retry: Retry::IfUnanswered, done: "Updated", changed: JOBS };
-    bulk_action::each(&keys, path, action, server, screen).await
+    bulk_action::act_on_each(&keys, path, action, server, screen).await
 }
 
 #[cfg(test)]

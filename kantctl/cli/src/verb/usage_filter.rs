@@ -23,7 +23,7 @@ pub struct UsageFilter {
 impl UsageFilter {
     /// The filters by their names in a request to the controller.
     #[must_use]
-    pub fn lists(&self) -> [(&'static str, &[String]); 3] {
+    pub fn query_lists(&self) -> [(&'static str, &[String]); 3] {
         [("users", &self.user), ("accounts", &self.account), ("queues", &self.queue)]
     }
 }

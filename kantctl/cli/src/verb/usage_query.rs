@@ -49,7 +49,8 @@ pub async fn fetch_all(
             found.append(page);
             Ok(())
         };
-        let ended = pages(server, &query_for(piece, query), limit, selects, add).await?;
+        let ended =
+            for_each_query_page(server, &query_for(piece, query), limit, selects, add).await?;
         as_of = ended.as_of;
         more |= ended.more;
     }
@@ -71,7 +72,7 @@ pub async fn fetch_all(
 ///
 /// # Errors
 /// As [`fetch_all`], and the errors of `take`.
-pub async fn each_page(
+pub async fn for_each_page(
     server: &Server,
     keys: &[JobKey],
     query: &str,
@@ -84,7 +85,7 @@ pub async fn each_page(
     let hand = |page: &mut Vec<(Value, HistoryRun)>, as_of| {
         take(page.drain(..).map(|(_, run)| run).collect(), as_of)
     };
-    pages(server, &query_for(piece, query), limit, selects, hand).await?;
+    for_each_query_page(server, &query_for(piece, query), limit, selects, hand).await?;
     Ok(true)
 }
 
@@ -105,7 +106,7 @@ struct Ended {
 }
 
 /// Passes on up to `limit` runs that `takes` accepts, one page at a time.
-async fn pages(
+async fn for_each_query_page(
     server: &Server,
     query: &str,
     limit: usize,

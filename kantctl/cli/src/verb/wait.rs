@@ -9,7 +9,7 @@ use crate::output::screen::note;
 use crate::server::{POLL_SECONDS, Server};
 use common::id::JobKey;
 use common::job::{Outcome, Phase};
-use common::text::shown;
+use common::text::escape_hidden;
 use common::wire::api::{JobList, JobView};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
@@ -54,7 +54,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let ended = until_done(server, &keys).await?;
     if screen.json {
         let raw: Vec<Value> = ended.iter().map(|answer| answer.raw.clone()).collect();
-        screen.answer(&fetch::join(raw, "jobs"))?;
+        screen.print_answer_json(&fetch::join_lists(raw, "jobs"))?;
     }
     Ok(worst(&ended))
 }
@@ -98,7 +98,8 @@ async fn wait_for(
     loop {
         let path = format!("/v1/jobs/{key}/wait?seconds={seconds}");
         let asked = std::time::Instant::now();
-        let answer: Answer<JobList> = server.get_for::<Value>(&path, PATIENCE).await?.try_into()?;
+        let answer: Answer<JobList> =
+            server.get_retrying::<Value>(&path, PATIENCE).await?.try_into()?;
         let waiting = answer.typed.jobs.iter().find(|job| job.phase != Phase::Done);
         let Some(job) = waiting else { return Ok(answer) };
         progress.set_message(format!("{} {} {}", job.key, job.state, where_or_why(job)));
@@ -125,7 +126,7 @@ fn end_messages(key: JobKey, jobs: &[JobView]) -> Vec<String> {
 fn end_message(job: &JobView) -> String {
     let how = ending(job);
     let gap = if how.is_empty() { "" } else { ": " };
-    format!("job {} ended: {}{gap}{}", job.key, job.state, shown(&how))
+    format!("job {} ended: {}{gap}{}", job.key, job.state, escape_hidden(&how))
 }
 
 /// The largest exit code of all these jobs.

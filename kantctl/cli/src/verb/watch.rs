@@ -9,7 +9,7 @@ use crate::output::screen::note;
 use crate::output::time::{local, localized};
 use crate::server::{PATIENCE, Server, encoded};
 use anyhow::Context;
-use common::text::{shown, shown_json};
+use common::text::{escape_hidden, escape_hidden_json};
 use common::wire::api::Since;
 use futures_util::StreamExt;
 use net::Body;
@@ -83,7 +83,7 @@ impl Args {
         if self.me {
             let own = nix::unistd::User::from_uid(nix::unistd::getuid()).ok().flatten();
             let unknown =
-                || Failure::message("failed to find your user name on this host".to_owned());
+                || Failure::from_message("failed to find your user name on this host".to_owned());
             users.push(own.map(|user| user.name).ok_or_else(unknown)?);
         }
         let (keys, users) = (encoded(&keys.join(",")), encoded(&users.join(",")));
@@ -175,29 +175,29 @@ impl Watch<'_> {
 
     fn print(&self, line: &[u8], happened: &Happened) -> Result<(), Failure> {
         if happened.event == "Watching" && self.is_reconnected {
-            note(self.resumed(happened));
+            note(self.resumption_note(happened));
         }
         if happened.event == "Heartbeat" {
             return Ok(());
         }
         if self.screen.json {
-            return self.screen.print(&shown_json(&String::from_utf8_lossy(line)));
+            return self.screen.print(&escape_hidden_json(&String::from_utf8_lossy(line)));
         }
-        let text = localized(&shown(&happened.text), &self.screen.zone);
+        let text = localized(&escape_hidden(&happened.text), &self.screen.zone);
         match happened.event.as_str() {
             "Watching" if self.is_reconnected => {}
             "Watching" => note("watching; press Ctrl-C to stop"),
             "Gap" | "Missed" => note(&text),
             _ => {
                 let at = local(happened.at, &self.screen.zone);
-                return self.screen.line(&format!("{at}  {text}"));
+                return self.screen.print_line(&format!("{at}  {text}"));
             }
         }
         Ok(())
     }
 
     /// What the first line of another connection says about the events in between.
-    fn resumed(&self, watching: &Happened) -> &'static str {
+    fn resumption_note(&self, watching: &Happened) -> &'static str {
         match (self.since, watching.sequence) {
             (Some(Since::After(last)), Some(sequence)) if last == sequence => {
                 "watching again: no event was missed"

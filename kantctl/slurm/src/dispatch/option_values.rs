@@ -6,7 +6,7 @@ use std::ffi::OsString;
 
 /// The arguments, with `=` inserted where one is needed.
 #[must_use]
-pub fn separate(command: &Command, words: &[OsString]) -> Vec<OsString> {
+pub fn insert_value_separators(command: &Command, words: &[OsString]) -> Vec<OsString> {
     let mut done: Vec<OsString> = words.iter().take(1).cloned().collect();
     let mut rest = words.iter().skip(1);
     while let Some(word) = rest.next() {
@@ -71,7 +71,7 @@ mod tests {
         let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
         let slurm_command =
             if line.starts_with("salloc") { SlurmCommand::Salloc } else { SlurmCommand::Srun };
-        let words = separate(&clap_command(slurm_command), &words);
+        let words = insert_value_separators(&clap_command(slurm_command), &words);
         let words: Vec<String> = words.iter().map(|w| w.to_string_lossy().into_owned()).collect();
         words.join(" ")
     }

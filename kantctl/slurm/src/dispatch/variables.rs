@@ -24,7 +24,7 @@ pub fn with_variables(command: SlurmCommand, arguments: &[OsString]) -> Vec<OsSt
         let Some(id) = argument.map(|argument| argument.get_id().as_str()) else { continue };
         let is_set = match id {
             "format" | "long_format" => {
-                FORMATS.iter().any(|id| is_known(&definition, id, &is_typed))
+                FORMATS.iter().any(|id| is_typed_option(&definition, id, &is_typed))
             }
             id => is_typed(id),
         };
@@ -42,7 +42,7 @@ pub fn with_variables(command: SlurmCommand, arguments: &[OsString]) -> Vec<OsSt
 const FORMATS: [&str; 3] = ["format", "long_format", "long"];
 
 /// Whether this command has the option and it was typed.
-fn is_known(command: &clap::Command, id: &str, is_typed: &impl Fn(&str) -> bool) -> bool {
+fn is_typed_option(command: &clap::Command, id: &str, is_typed: &impl Fn(&str) -> bool) -> bool {
     command.get_arguments().any(|argument| argument.get_id() == id) && is_typed(id)
 }
 
@@ -58,7 +58,7 @@ mod tests {
             let words: Vec<&str> = words.split(' ').collect();
             let line = clap_command(SlurmCommand::Squeue).try_get_matches_from(words).unwrap();
             FORMATS.iter().any(|id| {
-                is_known(&clap_command(SlurmCommand::Squeue), id, &|id| {
+                is_typed_option(&clap_command(SlurmCommand::Squeue), id, &|id| {
                     line.value_source(id) == Some(ValueSource::CommandLine)
                 })
             })

@@ -8,7 +8,7 @@ use cli::keys::{self, JobKeySet};
 use cli::output::Screen;
 use cli::server::{Server, encoded};
 use cli::slurm_time;
-use cli::verb::filter::{Filter, end_word};
+use cli::verb::filter::{Filter, outcome_word};
 use cli::verb::usage_query;
 use common::id::JobKey;
 use common::job::state::slurm_state;
@@ -80,7 +80,7 @@ impl Window {
     }
 
     /// Whether the window starts now or later, so that no ended job is within it.
-    fn is_now(&self, now: Time) -> bool {
+    fn starts_now_or_later(&self, now: Time) -> bool {
         self.from.is_some_and(|from| from >= now)
     }
 
@@ -121,7 +121,7 @@ pub async fn fetch(
     let current = filter.fetch_unchecked(server, false).await?;
     let window = Window::from_args(args, current.as_of, screen)?;
     let keys = keys::flatten(&args.jobs);
-    let over = if window.is_now(current.as_of) {
+    let over = if window.starts_now_or_later(current.as_of) {
         Vec::new()
     } else {
         let query = history_query(args, &filter, &window);
@@ -147,7 +147,9 @@ pub async fn fetch(
     let mut jobs: Vec<JobView> = jobs.into_values().collect();
     filter.check_users(&jobs)?;
     let named = JobKeySet::new(&keys);
-    jobs.retain(|job| (keys.is_empty() || named.contains_job(job)) && args.takes(job, &window));
+    jobs.retain(|job| {
+        (keys.is_empty() || named.contains_job(job)) && args.matches_job(job, &window)
+    });
     if args.truncate {
         jobs.iter_mut().for_each(|job| window.truncate(job));
     }
@@ -160,13 +162,14 @@ pub async fn fetch(
     Ok((JobRecords { jobs, steps, as_of: current.as_of }, window))
 }
 
-/// The query for ended jobs; [`Args::takes`] applies the filters that the query does not have.
+/// The query for ended jobs; [`Args::matches_job`] applies the filters that the query does not
+/// have.
 fn history_query(args: &Args, filter: &Filter, window: &Window) -> String {
     let me = filter.me.then(|| nix::unistd::getuid().to_string());
     let users = me.unwrap_or_else(|| filter.user.join(","));
     let accounts: Vec<&str> = args.accounts.iter().map(|account| account.as_str()).collect();
     // A state such as RUNNING selects jobs that were in it, whatever their final state.
-    let ends: Option<Vec<&str>> = args.states.iter().map(|state| end_word(state)).collect();
+    let ends: Option<Vec<&str>> = args.states.iter().map(|state| outcome_word(state)).collect();
     let queues: Vec<&str> = args.partitions.iter().map(|queue| queue.as_str()).collect();
     let list = |name: &str, text: String| {
         (!text.is_empty()).then(|| format!("&{name}={}", encoded(&text)))

@@ -58,7 +58,7 @@ pub(super) fn associations(known: &AccountList, cluster: &str, query: &Query) ->
     let mut rows = Vec::new();
     for account in &known.accounts {
         let name = account.name.as_str();
-        if !Query::matches(&query.accounts, name) || !Query::matches(&query.names, name) {
+        if !Query::selects_name(&query.accounts, name) || !Query::selects_name(&query.names, name) {
             continue;
         }
         let line = |user: String, share: String, all: &Limits, each: &Limits| {
@@ -114,9 +114,9 @@ pub(super) fn users(known: &AccountList, cluster: &str, query: &Query) -> Listin
             ]);
         }
     }
-    rows.retain(|row| Query::matches(&query.accounts, &row[4]));
+    rows.retain(|row| Query::selects_name(&query.accounts, &row[4]));
     rows.sort_by(|a, b| a[0].cmp(&b[0]));
-    if query.with_associations || !query.is_within(&columns[..USER_COLUMNS]) {
+    if query.with_associations || !query.has_only_columns(&columns[..USER_COLUMNS]) {
         return Listing { columns, rows };
     }
     rows.iter_mut().for_each(|row| row.truncate(USER_COLUMNS));

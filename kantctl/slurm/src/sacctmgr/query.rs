@@ -56,7 +56,7 @@ impl Query {
     }
 
     /// Whether `name` is selected: an empty list selects all.
-    pub(super) fn matches(names: &[String], name: &str) -> bool {
+    pub(super) fn selects_name(names: &[String], name: &str) -> bool {
         names.is_empty() || names.iter().any(|asked| asked == name)
     }
 
@@ -66,13 +66,13 @@ impl Query {
         let chosen = fixed_columns::select(&listing.columns, &listing.rows, format, OTHERS);
         let (columns, rows) = chosen.map_err(|error| {
             let titles: Vec<&str> = listing.columns.iter().map(|(title, ..)| *title).collect();
-            Failure::usage(error).hint(format!("fields are {}", titles.join(", ")))
+            Failure::usage(error).with_hint(format!("fields are {}", titles.join(", ")))
         })?;
         Ok(Listing { columns, rows })
     }
 
     /// Whether all requested columns are among these.
-    pub(super) fn is_within(&self, columns: &[fixed_columns::Column]) -> bool {
+    pub(super) fn has_only_columns(&self, columns: &[fixed_columns::Column]) -> bool {
         let format = self.format.as_deref().unwrap_or_default();
         fixed_columns::select(columns, &[], format, OTHERS).is_ok()
     }

@@ -5,7 +5,7 @@ use super::{Args, Record};
 use cli::failure::{Failure, OK};
 use cli::output::{Screen, user_names::user};
 use cli::server::Server;
-use cli::slurm_time::moment;
+use cli::slurm_time::format_time;
 use common::hostlist::expand;
 use common::id::NodeName;
 use common::node::NodeStatus;
@@ -41,7 +41,7 @@ pub async fn show(
                 screen.print(&record(node, &queues, screen).text(args.oneliner))?;
             }
             None => {
-                screen.line(&format!("Node {name} not found"))?;
+                screen.print_line(&format!("Node {name} not found"))?;
                 code = 1;
             }
         }
@@ -54,30 +54,31 @@ fn record(node: &NodeView, queues: &QueueList, screen: &Screen) -> Record {
     let sockets = has.sockets.max(1);
     let mib = |bytes: u64| (bytes >> 20).to_string();
     let mut record = Record::default();
-    record.line(vec![
+    record.add_line(vec![
         ("NodeName", node.name.to_string()),
         ("CoresPerSocket", (has.cores.len() / sockets as usize).to_string()),
     ]);
-    record.line(vec![
+    record.add_line(vec![
         ("CPUAlloc", node.cpus_used.to_string()),
         ("CPUTot", has.cpu_count().to_string()),
         ("CPULoad", "N/A".to_owned()),
     ]);
-    record.line(vec![("AvailableFeatures", features(node)), ("ActiveFeatures", features(node))]);
-    record.line(vec![("Gres", gres(&has.gpus))]);
-    record.line(vec![
+    record
+        .add_line(vec![("AvailableFeatures", features(node)), ("ActiveFeatures", features(node))]);
+    record.add_line(vec![("Gres", gres(&has.gpus))]);
+    record.add_line(vec![
         ("NodeAddr", node.address.clone()),
         ("NodeHostName", node.name.to_string()),
         ("Version", node.version.clone()),
     ]);
-    record.line(vec![
+    record.add_line(vec![
         ("RealMemory", mib(has.memory.0)),
         ("AllocMem", mib(node.memory_used.0)),
         ("FreeMem", mib(has.memory.0.saturating_sub(node.memory_used.0))),
         ("Sockets", sockets.to_string()),
         ("Boards", "1".to_owned()),
     ]);
-    record.line(vec![
+    record.add_line(vec![
         ("State", state_flags(node)),
         ("ThreadsPerCore", has.threads_per_core.to_string()),
         ("TmpDisk", "0".to_owned()),
@@ -88,19 +89,21 @@ fn record(node: &NodeView, queues: &QueueList, screen: &Screen) -> Record {
         .filter(|queue| has_node(queue, node))
         .map(|queue| queue.name.to_string())
         .collect();
-    record.line(vec![("Partitions", of.join(","))]);
+    record.add_line(vec![("Partitions", of.join(","))]);
     let tres = |cpus: u32, memory: u64, gpus: u32| {
         let gpus = if gpus == 0 { String::new() } else { format!(",gres/gpu={gpus}") };
         format!("cpu={cpus},mem={}M{gpus}", mib(memory))
     };
-    record.line(vec![("CfgTRES", tres(has.cpu_count().0, has.memory.0, has.gpu_count().0))]);
-    record.line(vec![("AllocTRES", tres(node.cpus_used.0, node.memory_used.0, node.gpus_used.0))]);
+    record.add_line(vec![("CfgTRES", tres(has.cpu_count().0, has.memory.0, has.gpu_count().0))]);
+    record.add_line(vec![(
+        "AllocTRES",
+        tres(node.cpus_used.0, node.memory_used.0, node.gpus_used.0),
+    )]);
     if unavailable_reason(node) != "none" {
-        let since = node
-            .drain
-            .as_ref()
-            .map(|drain| format!(" [{}@{}]", user(drain.by.0), moment(drain.since, &screen.zone)));
-        record.line(vec![(
+        let since = node.drain.as_ref().map(|drain| {
+            format!(" [{}@{}]", user(drain.by.0), format_time(drain.since, &screen.zone))
+        });
+        record.add_line(vec![(
             "Reason",
             format!("{}{}", unavailable_reason(node), since.unwrap_or_default()),
         )]);

@@ -6,7 +6,7 @@ use cli::failure::{Failure, OK};
 use cli::output::Screen;
 use cli::server::Server;
 use cli::slurm_time::long_span;
-use common::hostlist::fold;
+use common::hostlist::compress;
 use common::policy::queue::Queue;
 use common::wire::api::{NodeList, NodeView, QueueList};
 use slurm_json::node::nodes_of;
@@ -41,7 +41,7 @@ pub async fn show(
         }
     }
     if shown == 0 && !names.is_empty() {
-        return Err(Failure::message(format!("Partition {} not found", names.join(","))));
+        return Err(Failure::from_message(format!("Partition {} not found", names.join(","))));
     }
     Ok(OK)
 }
@@ -54,31 +54,31 @@ fn record(queue: &Queue, nodes: &[&NodeView]) -> Record {
     let usual = queue.time_limit_default.map_or_else(|| "NONE".to_owned(), long_span);
     let access = &queue.access;
     let mut record = Record::default();
-    record.line(vec![("PartitionName", queue.name.to_string())]);
-    record.line(vec![
+    record.add_line(vec![("PartitionName", queue.name.to_string())]);
+    record.add_line(vec![
         ("AllowGroups", list(access.groups.iter().map(ToString::to_string).collect())),
         ("AllowAccounts", list(access.accounts.iter().map(ToString::to_string).collect())),
         ("AllowQos", "ALL".to_owned()),
     ]);
-    record.line(vec![
+    record.add_line(vec![
         ("AllocNodes", "ALL".to_owned()),
         ("Default", yes(queue.default)),
         ("QoS", "N/A".to_owned()),
     ]);
-    record.line(vec![
+    record.add_line(vec![
         ("DefaultTime", usual),
         ("DisableRootJobs", "YES".to_owned()),
         ("ExclusiveUser", "NO".to_owned()),
         ("Hidden", "NO".to_owned()),
     ]);
-    record.line(vec![
+    record.add_line(vec![
         ("MaxNodes", "UNLIMITED".to_owned()),
         ("MaxTime", longest),
         ("MinNodes", "0".to_owned()),
         ("MaxCPUsPerNode", "UNLIMITED".to_owned()),
     ]);
-    record.line(vec![("Nodes", fold(nodes.iter().map(|node| &node.name)))]);
-    record.line(vec![
+    record.add_line(vec![("Nodes", compress(nodes.iter().map(|node| &node.name)))]);
+    record.add_line(vec![
         ("PriorityTier", queue.priority.to_string()),
         ("OverSubscribe", "NO".to_owned()),
         ("PreemptMode", if queue.preemption.preemptible { "REQUEUE" } else { "OFF" }.to_owned()),
@@ -87,7 +87,7 @@ fn record(queue: &Queue, nodes: &[&NodeView]) -> Record {
         let has = &node.inventory;
         (cpus + has.cpu_count().0, memory + has.memory.0, gpus + has.gpu_count().0)
     });
-    record.line(vec![
+    record.add_line(vec![
         ("State", "UP".to_owned()),
         ("TotalCPUs", cpus.to_string()),
         ("TotalNodes", nodes.len().to_string()),
@@ -96,6 +96,6 @@ fn record(queue: &Queue, nodes: &[&NodeView]) -> Record {
     ]);
     let gpus = if gpus == 0 { String::new() } else { format!(",gres/gpu={gpus}") };
     let count = nodes.len();
-    record.line(vec![("TRES", format!("cpu={cpus},mem={}M,node={count}{gpus}", memory >> 20))]);
+    record.add_line(vec![("TRES", format!("cpu={cpus},mem={}M,node={count}{gpus}", memory >> 20))]);
     record
 }

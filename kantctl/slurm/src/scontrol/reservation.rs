@@ -85,7 +85,7 @@ impl ReservationFields {
             "nodecnt" | "nodecount" => {
                 self.node_count = Some(read_count(value).map_err(error_text)?)
             }
-            "tres" => value.split(',').try_for_each(|one| self.resource(one))?,
+            "tres" => value.split(',').try_for_each(|one| self.set_resource(one))?,
             "users" | "user" => self.users = Some(list()),
             "groups" | "group" => self.groups = Some(list()),
             "accounts" | "account" => {
@@ -93,7 +93,7 @@ impl ReservationFields {
                 let names = names.into_iter().map(AccountName::new);
                 self.accounts = Some(names.collect::<Result<_, _>>().map_err(error_text)?);
             }
-            "flags" => value.split(',').try_for_each(|one| self.flag(one))?,
+            "flags" => value.split(',').try_for_each(|one| self.set_flag(one))?,
             "comment" => self.comment = Some(value.to_owned()),
             _ => {
                 return Err("no such field: fields are ReservationName, StartTime, EndTime, \
@@ -107,7 +107,7 @@ impl ReservationFields {
 
     /// `IGNORE_JOBS` and `SPEC_NODES` have no effect: running jobs always continue, and a
     /// reservation always has whole nodes.
-    fn flag(&mut self, flag: &str) -> Result<(), String> {
+    fn set_flag(&mut self, flag: &str) -> Result<(), String> {
         match flag.to_ascii_uppercase().as_str() {
             "MAINT" => self.maintenance = Some(true),
             "IGNORE_JOBS" | "SPEC_NODES" | "" => {}
@@ -121,7 +121,7 @@ impl ReservationFields {
     }
 
     /// `node=4`, `gres/gpu=8`, `gres/gpu:h100=8`.
-    fn resource(&mut self, text: &str) -> Result<(), String> {
+    fn set_resource(&mut self, text: &str) -> Result<(), String> {
         let (name, count) = text.split_once('=').ok_or("write gres/gpu=8 or node=4")?;
         let count = read_count(count).map_err(error_text)?;
         match name.split_once(':') {
@@ -214,7 +214,7 @@ pub(super) async fn create(
     };
     let made: ReservationList = server.post("/v1/reservations", &request, Retry::IfUnsent).await?;
     if !args.quiet {
-        screen.line(&format!("Reservation created: {}", request.name))?;
+        screen.print_line(&format!("Reservation created: {}", request.name))?;
     }
     warn_of(&made, server).await;
     Ok(OK)
@@ -253,7 +253,7 @@ pub(super) async fn update(
     }
     let changed = change(&name, patch, fields.span, server).await?;
     if !args.quiet {
-        screen.line("Reservation updated.")?;
+        screen.print_line("Reservation updated.")?;
     }
     warn_of(&changed.typed, server).await;
     Ok(OK)

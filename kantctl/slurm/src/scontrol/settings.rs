@@ -5,8 +5,8 @@ use super::{Args, Record};
 use cli::failure::{Failure, OK};
 use cli::output::Screen;
 use cli::server::Server;
-use cli::slurm_time::{long_span, moment};
-use common::hostlist::fold;
+use cli::slurm_time::{format_time, long_span};
+use common::hostlist::compress;
 use common::job::array::ARRAY_TASKS_MAX;
 use common::wire::api::{ControllerList, ReservationList, Status};
 
@@ -17,14 +17,15 @@ use common::wire::api::{ControllerList, ReservationList, Status};
 pub async fn config(server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let status: Status = server.get("/v1/status").await?;
     let now = jiff::Zoned::now().with_time_zone(jiff::tz::TimeZone::clone(&screen.zone));
-    screen.line(&format!("Configuration data as of {}", now.strftime("%Y-%m-%dT%H:%M:%S")))?;
+    screen
+        .print_line(&format!("Configuration data as of {}", now.strftime("%Y-%m-%dT%H:%M:%S")))?;
     for (name, value) in [
         ("AccountingStorageType", "accounting_storage/kant".to_owned()),
         ("ClusterName", status.cluster),
         ("MaxArraySize", (ARRAY_TASKS_MAX + 1).to_string()),
         ("SLURM_VERSION", VERSION.trim_start_matches("slurm ").to_owned()),
     ] {
-        screen.line(&format!("{name:<23} = {value}"))?;
+        screen.print_line(&format!("{name:<23} = {value}"))?;
     }
     Ok(OK)
 }
@@ -36,9 +37,9 @@ pub async fn config(server: &Server, screen: &Screen) -> Result<u8, Failure> {
 pub async fn ping(server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let list: ControllerList = match server.get("/v1/controllers").await {
         // Only users with a role may list controllers; any user may see that one answers.
-        Err(failure) if failure.code() == Some("viewers_only") => {
+        Err(failure) if failure.error_code() == Some("viewers_only") => {
             let _: Status = server.get("/v1/status").await?;
-            screen.line("Slurmctld(primary) is UP")?;
+            screen.print_line("Slurmctld(primary) is UP")?;
             return Ok(OK);
         }
         asked => asked?,
@@ -46,7 +47,7 @@ pub async fn ping(server: &Server, screen: &Screen) -> Result<u8, Failure> {
     for (place, controller) in list.controllers.iter().enumerate() {
         let role = if place == 0 { "primary" } else { "backup" };
         let up = if controller.heard == Some(false) { "DOWN" } else { "UP" };
-        screen.line(&format!("Slurmctld({role}) at {} is {up}", controller.address))?;
+        screen.print_line(&format!("Slurmctld({role}) at {} is {up}", controller.address))?;
     }
     Ok(OK)
 }
@@ -70,20 +71,20 @@ pub async fn reservations(
         shown += 1;
         let or_none = |text: String| if text.is_empty() { "(null)".to_owned() } else { text };
         let mut record = Record::default();
-        record.line(vec![
+        record.add_line(vec![
             ("ReservationName", booking.name.to_string()),
-            ("StartTime", moment(booking.from, &screen.zone)),
-            ("EndTime", moment(booking.to, &screen.zone)),
+            ("StartTime", format_time(booking.from, &screen.zone)),
+            ("EndTime", format_time(booking.to, &screen.zone)),
             ("Duration", long_span(booking.to.since(booking.from))),
         ]);
-        record.line(vec![
-            ("Nodes", fold(&booking.nodes)),
+        record.add_line(vec![
+            ("Nodes", compress(&booking.nodes)),
             ("NodeCnt", booking.nodes.len().to_string()),
             ("Flags", if booking.maintenance { "MAINT" } else { "" }.to_owned()),
         ]);
         let accounts: Vec<String> = booking.accounts.iter().map(ToString::to_string).collect();
         let active = list.as_of >= booking.from && list.as_of < booking.to;
-        record.line(vec![
+        record.add_line(vec![
             ("Users", or_none(booking.users.join(","))),
             ("Groups", or_none(booking.groups.join(","))),
             ("Accounts", or_none(accounts.join(","))),
@@ -92,9 +93,9 @@ pub async fn reservations(
         screen.print(&record.text(args.oneliner))?;
     }
     if shown == 0 && names.is_empty() {
-        screen.line("No reservations in the system")?;
+        screen.print_line("No reservations in the system")?;
     } else if shown == 0 {
-        return Err(Failure::message(format!("Reservation {} not found", names.join(","))));
+        return Err(Failure::from_message(format!("Reservation {} not found", names.join(","))));
     }
     Ok(OK)
 }

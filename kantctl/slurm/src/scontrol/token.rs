@@ -32,7 +32,7 @@ pub async fn run(words: &[&str], server: &Server, screen: &Screen) -> Result<u8,
         lifespan,
     };
     let TokenAnswer { secret, .. } = server.post("/v1/tokens", &request, Retry::IfUnsent).await?;
-    screen.line(&format!("SLURM_JWT={}", secret.0))?;
+    screen.print_line(&format!("SLURM_JWT={}", secret.0))?;
     Ok(OK)
 }
 

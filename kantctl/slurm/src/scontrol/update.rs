@@ -7,7 +7,7 @@ use cli::failure::{Failure, OK};
 use cli::output::Screen;
 use cli::server::{Retry, Server};
 use cli::submission::what_if::patch_of;
-use cli::verb::update::{absolute, is_relative};
+use cli::verb::update::{is_relative, to_absolute_limit};
 use common::hostlist::expand;
 use common::id::JobKey;
 use common::job::attributes::{Attribute, ROWS, Row, read_count};
@@ -101,7 +101,7 @@ async fn job(which: &str, fields: &[(String, &str)], server: &Server) -> Result<
         let given =
             changes.iter_mut().find(|(key, time)| *key == Attribute::Time && is_relative(time));
         let time = match &given {
-            Some((_, time)) => absolute(time, key, server).await?,
+            Some((_, time)) => to_absolute_limit(time, key, server).await?,
             None => String::new(),
         };
         if let Some((_, given)) = given {

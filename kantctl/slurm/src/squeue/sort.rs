@@ -18,7 +18,7 @@ pub fn parse(text: &str) -> Result<Vec<(&'static JobField, bool)>, Failure> {
             None => (word.trim_start_matches('+'), false),
         };
         let letter = word.chars().next().filter(|_| word.len() == 1);
-        let field = letter.and_then(job_fields::by_letter).or(job_fields::in_queue(word));
+        let field = letter.and_then(job_fields::by_letter).or(job_fields::by_squeue_name(word));
         let unknown = || Failure::usage(anyhow::anyhow!("cannot sort by {word:?}: no such field"));
         field.map(|field| (field, reversed)).ok_or_else(unknown)
     };
@@ -34,7 +34,7 @@ pub fn compare(keys: &[(&JobField, bool)], one: &Line<'_>, other: &Line<'_>) -> 
             'i' | 'A' => one.job.key.cmp(&other.job.key),
             // The position in the queue is the order of priorities.
             'p' | 'Q' => other.job.position.cmp(&one.job.position),
-            _ => natural(field, one, other),
+            _ => compare_values(field, one, other),
         };
         if *reversed { ordering.reverse() } else { ordering }
     };
@@ -42,7 +42,7 @@ pub fn compare(keys: &[(&JobField, bool)], one: &Line<'_>, other: &Line<'_>) -> 
 }
 
 /// Compares numbers by size, text alphabetically, times and spans by length.
-fn natural(field: &JobField, one: &Line<'_>, other: &Line<'_>) -> Ordering {
+fn compare_values(field: &JobField, one: &Line<'_>, other: &Line<'_>) -> Ordering {
     match (field.value(one), field.value(other)) {
         (Value::At(one), Value::At(other)) => one.cmp(&other),
         (Value::Span(one), Value::Span(other)) => one.cmp(&other),
@@ -52,12 +52,12 @@ fn natural(field: &JobField, one: &Line<'_>, other: &Line<'_>) -> Ordering {
                 _ => one.cmp(&other),
             }
         }
-        (one, other) => rank(&one).cmp(&rank(&other)),
+        (one, other) => missing_value_rank(&one).cmp(&missing_value_rank(&other)),
     }
 }
 
 /// Fields without a value come last.
-const fn rank(value: &Value) -> u8 {
+const fn missing_value_rank(value: &Value) -> u8 {
     match value {
         Value::Unlimited => 1,
         Value::Unset | Value::Unknown => 2,

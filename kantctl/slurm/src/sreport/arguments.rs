@@ -49,7 +49,7 @@ impl ReportArguments {
                 "tree" | "cluster" | "clusters" | "flatview" | "all_clusters" => {}
                 other => {
                     let refused = anyhow::anyhow!("unknown option `{other}` of this report");
-                    return Err(Failure::usage(refused).hint("see `sreport --help`"));
+                    return Err(Failure::usage(refused).with_hint("see `sreport --help`"));
                 }
             }
         }

@@ -23,7 +23,7 @@ impl Measure {
             "percent" => ("Percentage of Total", None),
             other => {
                 let refused = Failure::usage(anyhow::anyhow!("-t {other}: unknown unit"));
-                return Err(refused.hint("units are Seconds, Minutes, Hours and Percent"));
+                return Err(refused.with_hint("units are Seconds, Minutes, Hours and Percent"));
             }
         };
         let gpus = match args.tres.to_ascii_lowercase().as_str() {
@@ -31,13 +31,13 @@ impl Measure {
             "gres/gpu" | "gpu" => true,
             other => {
                 let refused = Failure::usage(anyhow::anyhow!("-T {other}: unknown resource"));
-                return Err(refused.hint("resources are cpu and gres/gpu"));
+                return Err(refused.with_hint("resources are cpu and gres/gpu"));
             }
         };
         Ok(Self { unit, milliseconds, gpus })
     }
 
-    pub fn row(self, row: &ReportRow) -> u64 {
+    pub fn amount_of_row(self, row: &ReportRow) -> u64 {
         if self.gpus { row.gpu_milliseconds } else { row.cpu_milliseconds }
     }
 

@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 
 /// Whether the arguments are several command lines separated by `:`, in a heterogeneous job.
 #[must_use]
-pub fn is_requested(words: &[OsString]) -> bool {
+pub fn has_several_commands(words: &[OsString]) -> bool {
     split(words, &cli::verb::run::environment_variables()).is_some()
 }
 
@@ -43,7 +43,7 @@ fn split(words: &[OsString], around: &BTreeMap<String, String>) -> Option<Vec<Ve
 /// [`Failure`] when an srun process cannot be started.
 pub async fn run(words: &[OsString]) -> Result<u8, Failure> {
     let parts = split(words, &cli::verb::run::environment_variables()).unwrap_or_default();
-    let mut signals = Signals::take()?;
+    let mut signals = Signals::block_and_watch()?;
     let own = std::env::current_exe().context("failed to find the path of srun's program")?;
     let mut running = JoinSet::new();
     let mut processes = Vec::new();

@@ -51,7 +51,7 @@ impl Selection for OfNewJob {
             || WITHOUT_VARIABLE.contains(&row.attribute)
     }
 
-    fn detail(row: &'static Row, arg: Arg) -> Arg {
+    fn with_details(row: &'static Row, arg: Arg) -> Arg {
         let help = match row.attribute {
             Attribute::Mem => "Memory per node; in a job, at most the job's memory",
             Attribute::Gres => "GPUs per node: gpu:2, gpu:h100:2; in a job, of the job's GPUs",

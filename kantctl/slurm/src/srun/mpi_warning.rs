@@ -63,14 +63,17 @@ fn needed_libraries(file: &File) -> io::Result<Vec<String>> {
     if head != *b"\x7fELF\x02\x01" {
         return Ok(Vec::new());
     }
-    let (start, count) = (number(file, 32, 8)?, number(file, 56, 2)?);
+    let (start, count) = (read_number(file, 32, 8)?, read_number(file, 56, 2)?);
     let mut loads = Vec::new();
     let mut dynamic = None;
     for place in 0..count.min(ENTRIES_MAX) {
         let at = start.saturating_add(place * HEADER_BYTES);
-        let (kind, offset) = (number(file, at, 4)?, number(file, at.saturating_add(8), 8)?);
-        let (address, size) =
-            (number(file, at.saturating_add(16), 8)?, number(file, at.saturating_add(32), 8)?);
+        let (kind, offset) =
+            (read_number(file, at, 4)?, read_number(file, at.saturating_add(8), 8)?);
+        let (address, size) = (
+            read_number(file, at.saturating_add(16), 8)?,
+            read_number(file, at.saturating_add(32), 8)?,
+        );
         match kind {
             PT_LOAD => loads.push((address, size, offset)),
             PT_DYNAMIC => dynamic = Some((offset, size / ENTRY_BYTES)),
@@ -81,8 +84,8 @@ fn needed_libraries(file: &File) -> io::Result<Vec<String>> {
     let (mut names, mut table) = (Vec::new(), None);
     for place in 0..count.min(ENTRIES_MAX) {
         let at = start.saturating_add(place * ENTRY_BYTES);
-        let value = number(file, at.saturating_add(8), 8)?;
-        match number(file, at, 8)? {
+        let value = read_number(file, at.saturating_add(8), 8)?;
+        match read_number(file, at, 8)? {
             DT_NULL => break,
             DT_NEEDED => names.push(value),
             DT_STRTAB => table = Some(value),
@@ -94,18 +97,18 @@ fn needed_libraries(file: &File) -> io::Result<Vec<String>> {
         load.map(|(from, _, offset)| offset.saturating_add(address - from))
     };
     let Some(table) = table.and_then(in_file) else { return Ok(Vec::new()) };
-    names.into_iter().map(|name| text(file, table.saturating_add(name))).collect()
+    names.into_iter().map(|name| read_string(file, table.saturating_add(name))).collect()
 }
 
 /// A little-endian number of `bytes` bytes.
-fn number(file: &File, at: u64, bytes: usize) -> io::Result<u64> {
+fn read_number(file: &File, at: u64, bytes: usize) -> io::Result<u64> {
     let mut all = [0; 8];
     file.read_exact_at(&mut all[..bytes], at)?;
     Ok(u64::from_le_bytes(all))
 }
 
 /// A zero-terminated string.
-fn text(file: &File, at: u64) -> io::Result<String> {
+fn read_string(file: &File, at: u64) -> io::Result<String> {
     let mut bytes = [0; NAME_BYTES_MAX];
     let read = file.read_at(&mut bytes, at)?;
     let name = bytes[..read].split(|byte| *byte == 0).next().unwrap_or_default();

@@ -66,7 +66,7 @@ fn remaining(
     let features = asked.constraint.map(|text| {
         let read = text.parse::<Constraint>();
         let read = read.map_err(|error| wrong(format!("--constraint={text}: {error}")))?;
-        if read.is_same() && read.features().len() > 1 || read.count().is_some() {
+        if read.needs_common_feature() && read.features().len() > 1 || read.count().is_some() {
             let text = format!(
                 "--constraint={text}: in a job, name features that every node of the step has; \
                  [a|b] and a*2 are for a new job only"
@@ -93,7 +93,7 @@ fn remaining(
         return Ok(nodelist.map(str::to_owned));
     }
     if remaining.is_empty() {
-        let all = hostlist::fold(names);
+        let all = hostlist::compress(names);
         let options = [("exclude", asked.exclude), ("constraint", asked.constraint)];
         let options = options.into_iter().filter_map(|(name, value)| Some((name, value?)));
         let options: Vec<String> =
@@ -101,7 +101,7 @@ fn remaining(
         let text = format!("{}: job {} has no such node: {all}", options.join(" "), ground.key);
         return Err(wrong(text));
     }
-    Ok(Some(hostlist::fold(remaining)))
+    Ok(Some(hostlist::compress(remaining)))
 }
 
 /// Checks that a step requests no more memory than its job has on the node.
@@ -147,7 +147,7 @@ mod tests {
     }
 
     fn ground() -> JobAllocation {
-        JobAllocation::around(&environment()).unwrap().unwrap()
+        JobAllocation::from_environment(&environment()).unwrap().unwrap()
     }
 
     #[derive(Parser)]

@@ -5,7 +5,7 @@ use autoscale::Sample;
 use common::autoscale::{Fraction, Level, Metric, Replicas, Requests, Rule, Utilisation};
 
 fn rule(target: f64) -> Utilisation {
-    Utilisation::new(Metric::GpuUsage, Level::measured(target).expect("a number"))
+    Utilisation::new(Metric::GpuUsage, Level::from_f64(target).expect("a number"))
 }
 
 fn role(rule: Utilisation, current: u32) -> RoleUnderPolicy {
@@ -14,7 +14,7 @@ fn role(rule: Utilisation, current: u32) -> RoleUnderPolicy {
 
 /// Replicas that each use this part of their GPUs' time.
 fn usage(ready: u32, each: f64) -> Sample {
-    let gpu_usage = Fraction::measured(each * f64::from(ready));
+    let gpu_usage = Fraction::from_f64(each * f64::from(ready));
     let ready = Replicas(ready);
     Sample { ready, reporting: ready, gpu_usage, ..Sample::default() }
 }
@@ -80,7 +80,7 @@ fn replicas_that_start_are_taken_to_do_nothing_when_more_are_needed() {
 #[test]
 fn replicas_that_do_not_report_are_taken_to_do_nothing_or_to_be_at_the_target() {
     let silent = |each| {
-        let gpu_usage = Fraction::measured(each * 6.0);
+        let gpu_usage = Fraction::from_f64(each * 6.0);
         Sample { reporting: Replicas(6), gpu_usage, ..usage(10, 0.0) }
     };
     // 6 at 1.0 and 4 at 0 are 0.6 each, 20 % above the target.
@@ -99,11 +99,11 @@ fn a_longer_time_for_additions_is_kept() {
         up_part = 1000",
     );
     let mut role = RoleUnderPolicy::new(policy, 2);
-    let rate = common::autoscale::RequestRate::measured(11.0);
+    let rate = common::autoscale::RequestRate::from_f64(11.0);
     let sample = Sample { rate, ..Sample::default() };
     assert_eq!(role.run(298, sample), [2]);
     assert_eq!(role.run(60, sample), [2, 6]);
-    let rate = common::autoscale::RequestRate::measured(1.0);
+    let rate = common::autoscale::RequestRate::from_f64(1.0);
     let sample = Sample { rate, ..Sample::default() };
     assert_eq!(role.run(1200, sample), [6], "the mean falls at first");
     assert_eq!(role.run(100, sample).last(), Some(&1));

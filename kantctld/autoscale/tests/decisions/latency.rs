@@ -27,7 +27,7 @@ fn traffic(rate: f64, tokens_in: u32, tokens_out: u32) -> Sample {
         ready: Replicas(4),
         reporting: Replicas(4),
         in_flight: Some(Requests::whole(40)),
-        rate: RequestRate::measured(rate),
+        rate: RequestRate::from_f64(rate),
         tokens_in: Some(Tokens::whole(tokens_in)),
         tokens_out: Some(Tokens::whole(tokens_out)),
         ..Sample::default()

@@ -15,9 +15,9 @@ fn engines(ready: u32, freeness: Option<i32>, kv: f64, waiting: f64) -> Sample {
     Sample {
         ready,
         reporting: ready,
-        freeness: freeness.map(Freeness::whole),
-        kv_usage: Fraction::measured(kv * count),
-        waiting: Requests::measured(waiting * count),
+        freeness: freeness.map(Freeness::from_whole),
+        kv_usage: Fraction::from_f64(kv * count),
+        waiting: Requests::from_f64(waiting * count),
         ..Sample::default()
     }
 }

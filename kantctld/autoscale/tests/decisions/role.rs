@@ -24,7 +24,7 @@ pub fn unbounded(rule: Rule) -> Policy {
 /// A sample with requests in flight, in which all replicas report.
 pub fn in_flight(ready: u32, requests: f64) -> Sample {
     let ready = Replicas(ready);
-    let in_flight = Requests::measured(requests);
+    let in_flight = Requests::from_f64(requests);
     Sample { ready, reporting: ready, in_flight, ..Sample::default() }
 }
 

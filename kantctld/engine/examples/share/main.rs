@@ -45,7 +45,7 @@ fn inventory() -> Arc<Inventory> {
     Arc::new(Inventory {
         sockets: 2,
         threads_per_core: 1,
-        cpus: CpuSet::first(CPUS),
+        cpus: CpuSet::first_n(CPUS),
         cores: (0..CPUS).map(|cpu| CpuSet::from_iter([cpu])).collect(),
         numa: vec![numa(0), numa(1)],
         memory: Bytes(1 << 40),
@@ -66,7 +66,7 @@ fn name(node: usize) -> NodeName {
 fn queue(name: &str, quota: u32) -> Queue {
     let mut queue = Queue {
         memory_per_cpu: Bytes(1 << 30),
-        ..Queue::plain(QueueName::new(name).expect("a name of letters"))
+        ..Queue::with_defaults(QueueName::new(name).expect("a name of letters"))
     };
     queue.quota.amounts = Amounts { gpus_any: Some(Gpus(quota)), ..Amounts::default() };
     queue.preemption.preemptible = true;
@@ -137,12 +137,12 @@ impl World {
     /// Fills each GPU with a running job of one GPU.
     fn fill(&mut self, nodes: usize, keeps_one_a_node: bool) {
         for node in 0..nodes {
-            (0..GPUS).for_each(|gpu| self.run((node, gpu), !(keeps_one_a_node && gpu == 0)));
+            (0..GPUS).for_each(|gpu| self.run_job((node, gpu), !(keeps_one_a_node && gpu == 0)));
         }
     }
 
     /// Runs a job of one GPU on this GPU of a node.
-    fn run(&mut self, (node, gpu): (usize, u16), preemptible: bool) {
+    fn run_job(&mut self, (node, gpu): (usize, u16), preemptible: bool) {
         let key = self.add("first", 1, 1, preemptible);
         let share = Share {
             gpu_milli: None,
@@ -174,7 +174,7 @@ fn workloads() -> Vec<(&'static str, Snapshot)> {
     // A job of one GPU on each node: a gang has room once ten of them have moved.
     let free_moves = Moves { per_hour: 1000, lost_gpu_minutes_max: 1000 };
     let mut moving = World::with_moves(500, [2000, 4000], free_moves);
-    (0..500).for_each(|node| moving.run((node, 0), true));
+    (0..500).for_each(|node| moving.run_job((node, 0), true));
     (0..41).for_each(|_| _ = moving.add("second", 10, 8, true));
     let named = [
         ("4,000 jobs reclaim 4,000", many),
@@ -198,7 +198,7 @@ fn used_ms() -> f64 {
 const LEAST_MS: f64 = 100.0;
 
 /// The median of up to five runs, and the last result.
-fn measured<T>(mut run: impl FnMut() -> T) -> (f64, T) {
+fn median_run_time<T>(mut run: impl FnMut() -> T) -> (f64, T) {
     let mut times: Vec<f64> = Vec::new();
     loop {
         let (begin, mut count) = (used_ms(), 0.0);
@@ -225,8 +225,8 @@ fn main() {
     // `--only TEXT`: only the workloads whose names contain the text.
     let only = std::env::args().skip_while(|one| one != "--only").nth(1).unwrap_or_default();
     for (name, mut snapshot) in workloads().into_iter().filter(|(name, _)| name.contains(&only)) {
-        snapshot.settle(NOW);
-        let (time, round) = measured(|| schedule(&snapshot, NOW));
+        snapshot.prepare_for_round(NOW);
+        let (time, round) = median_run_time(|| schedule(&snapshot, NOW));
         let by = |decision: &Decision| match decision {
             Decision::Preempt { by, .. } => Some(*by),
             _ => None,

@@ -13,7 +13,7 @@ use common::unit::Cpus;
 
 impl Judge<'_> {
     /// The conditions over all nodes of a job.
-    pub(super) fn total(&mut self, job: &WaitingJob, allocation: &Allocation) {
+    pub(super) fn check_totals(&mut self, job: &WaitingJob, allocation: &Allocation) {
         let (request, shares) = (&job.request, allocation.shares());
         let sum = |of: fn(&Share) -> usize| shares.iter().map(of).sum::<usize>();
         let (tasks, all) = (allocation.tasks(), request.tasks);
@@ -40,14 +40,14 @@ impl Judge<'_> {
     }
 
     /// Whether the job may use this node.
-    pub(super) fn place(
+    pub(super) fn check_node_allowed(
         &mut self,
         job: &WaitingJob,
         queue: &Queue,
         share: &Share,
         node: &NodeSnapshot,
     ) {
-        let forbidden = self.forbids(job, queue, node);
+        let forbidden = self.rules_against_node(job, queue, node);
         let mut rule = |holds: bool, otherwise: &str| {
             self.require(holds, &format!("on {}: {otherwise}", share.node));
         };
@@ -58,7 +58,7 @@ impl Judge<'_> {
     }
 
     /// What rules this node out for the job, whatever is free.
-    pub(super) fn forbids(
+    pub(super) fn rules_against_node(
         &self,
         job: &WaitingJob,
         queue: &Queue,
@@ -91,7 +91,7 @@ impl Judge<'_> {
     }
 
     /// The conditions on each node of a job, whatever is free.
-    pub(super) fn share(
+    pub(super) fn check_share(
         &mut self,
         job: &WaitingJob,
         queue: &Queue,
@@ -126,7 +126,7 @@ impl Judge<'_> {
         rule(asked_gpus(job, tasks).is_none_or(right), "not the GPUs it asked for");
         let smallest = has.gpus.iter().filter(|gpu| request.accepts(&gpu.kind));
         let smallest = smallest.map(|gpu| gpu.memory).min().unwrap_or_default();
-        let part = request.gpu_parts().map(|parts| parts.each.of(smallest));
+        let part = request.gpu_parts().map(|parts| parts.each.gpu_fraction(smallest));
         rule(share.gpu_milli == part, "not the part of a GPU it asked for");
 
         let product = |each: u64, count: u64| u128::from(each) * u128::from(count);

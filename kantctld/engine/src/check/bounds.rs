@@ -4,9 +4,9 @@
 use super::left::Left;
 use crate::model::job::{RunningJob, WaitingJob};
 use crate::model::judge_ledger::Ledger;
-use crate::model::judge_ledger::sums::{Column, Held, kind_in, named, to_go};
+use crate::model::judge_ledger::sums::{Column, Held, kind_in, named_amount, to_go};
 use crate::model::judge_ledger::who::{
-    Principal, Who, counted_for, limits, of_running, of_waiting, path,
+    Principal, Who, holders_counting, limits, path, principal_of_running, principal_of_waiting,
 };
 use crate::model::node_snapshot::NodeSnapshot;
 use common::gpu::GpuKind;
@@ -35,35 +35,40 @@ impl<'a> Bounds<'a> {
     }
 
     /// Uses the ledger for what runs already.
-    pub fn go_by(&mut self, ledger: &'a Ledger) {
+    pub fn use_ledger(&mut self, ledger: &'a Ledger) {
         self.capacity = ledger.capacity.clone();
         self.before = Some(ledger);
     }
 
     /// Sums the capacity of nodes that are not down.
-    pub fn capacity(&mut self, nodes: &[&NodeSnapshot]) {
+    pub fn add_capacity(&mut self, nodes: &[&NodeSnapshot]) {
         for node in nodes.iter().filter(|node| node.unusable != Some(crate::Unusable::Down)) {
-            self.capacity.join(&Held::all_of(&node.inventory));
+            self.capacity.add_all(&Held::all_of(&node.inventory));
         }
     }
 
-    pub fn run(&mut self, job: &RunningJob, nodes: &BTreeMap<NodeName, Left>) {
+    pub fn add_running(&mut self, job: &RunningJob, nodes: &BTreeMap<NodeName, Left>) {
         let held = Held::of(job.allocation.shares(), kind_on(nodes), to_go(job.ends_by, self.now));
-        self.add(&of_running(job), &held);
+        self.add(&principal_of_running(job), &held);
     }
 
     /// Subtracts these shares of a running job; with all of them, the job itself.
-    pub fn stop(&mut self, job: &RunningJob, shares: &[Share], nodes: &BTreeMap<NodeName, Left>) {
+    pub fn subtract_shares(
+        &mut self,
+        job: &RunningJob,
+        shares: &[Share],
+        nodes: &BTreeMap<NodeName, Left>,
+    ) {
         let mut held = Held::of(shares, kind_on(nodes), to_go(job.ends_by, self.now));
         held.jobs = u64::from(shares.len() == job.allocation.shares().len());
-        for who in counted_for(self.policy, &of_running(job)) {
-            self.sum_of(who).leave(&held);
+        for who in holders_counting(self.policy, &principal_of_running(job)) {
+            self.sum_of(who).subtract(&held);
         }
     }
 
     fn add(&mut self, principal: &Principal<'_>, held: &Held) {
-        for who in counted_for(self.policy, principal) {
-            self.sum_of(who).join(held);
+        for who in holders_counting(self.policy, principal) {
+            self.sum_of(who).add_all(held);
         }
     }
 
@@ -82,35 +87,35 @@ impl<'a> Bounds<'a> {
     }
 
     /// Adds a job that starts. Returns the bounds that it breaks.
-    pub fn start(
+    pub fn add_start(
         &mut self,
         job: &WaitingJob,
         allocation: &Allocation,
         nodes: &BTreeMap<NodeName, Left>,
     ) -> Vec<String> {
         let held = Held::of(allocation.shares(), kind_on(nodes), job.time_limit);
-        self.takes(job, held)
+        self.add_and_check(job, held)
     }
 
     /// Adds what a running job grows by. `job`: the running job as if it waited. Returns the bounds
     /// that it breaks.
-    pub fn grow(
+    pub fn add_growth(
         &mut self,
         job: &WaitingJob,
         shares: &[Share],
         nodes: &BTreeMap<NodeName, Left>,
     ) -> Vec<String> {
         let held = Held::of(shares, kind_on(nodes), job.time_limit);
-        self.takes(job, Held { jobs: 0, ..held })
+        self.add_and_check(job, Held { jobs: 0, ..held })
     }
 
     /// Adds what a job will hold that is promised a start. Returns the bounds that it breaks.
     pub fn add_planned_start(&mut self, job: &WaitingJob, held: &Held) -> Vec<String> {
-        self.takes(job, held.clone())
+        self.add_and_check(job, held.clone())
     }
 
-    fn takes(&mut self, job: &WaitingJob, held: Held) -> Vec<String> {
-        let principal = of_waiting(job);
+    fn add_and_check(&mut self, job: &WaitingJob, held: Held) -> Vec<String> {
+        let principal = principal_of_waiting(job);
         let mut faults = Vec::new();
         for (who, limits) in limits(self.policy, &principal) {
             let with_it = |of: fn(&Held) -> u64| self.held(&who, of) + of(&held);
@@ -132,27 +137,27 @@ impl<'a> Bounds<'a> {
                 faults.push(format!("is more than the limits of {who} allow"));
             }
         }
-        faults.extend(self.quotas(&principal, &held));
+        faults.extend(self.exceeded_quotas(&principal, &held));
         self.add(&principal, &held);
         faults
     }
 
-    fn quotas(&self, principal: &Principal<'_>, asked: &Held) -> Vec<String> {
+    fn exceeded_quotas(&self, principal: &Principal<'_>, asked: &Held) -> Vec<String> {
         let mut faults = Vec::new();
         let path = self.path(principal.queue);
         for (column, amount) in &asked.amounts {
             for queue in &path {
                 let with_it = self.quota_used(queue, column) + amount;
-                let quota = named(&queue.quota.amounts, column);
+                let quota = named_amount(&queue.quota.amounts, column);
                 let is_isolated = queue.quota.mode == QuotaMode::Isolated;
                 if is_isolated && quota.is_some_and(|quota| with_it > quota) {
                     faults.push(format!("takes isolated queue {} over its quota", queue.name));
                 }
-                if named(&queue.quota.at_most, column).is_some_and(|most| with_it > most) {
+                if named_amount(&queue.quota.at_most, column).is_some_and(|most| with_it > most) {
                     faults.push(format!("takes queue {} further than at_most", queue.name));
                 }
             }
-            if self.takes_what_is_kept(&path, column, *amount) {
+            if self.takes_isolated_reserve(&path, column, *amount) {
                 faults.push("borrows what is kept for isolated queues".to_owned());
             }
         }
@@ -161,8 +166,8 @@ impl<'a> Bounds<'a> {
 
     /// Whether a borrowing job outside isolated queues leaves less of the cluster than isolated
     /// queues may still take.
-    fn takes_what_is_kept(&self, path: &[&Queue], column: &Column, asked: u64) -> bool {
-        let names = |queue: &Queue| named(&queue.quota.amounts, column);
+    fn takes_isolated_reserve(&self, path: &[&Queue], column: &Column, asked: u64) -> bool {
+        let names = |queue: &Queue| named_amount(&queue.quota.amounts, column);
         let isolated =
             |queue: &Queue| names(queue).filter(|_| queue.quota.mode == QuotaMode::Isolated);
         if path.iter().any(|queue| isolated(queue).is_some()) {

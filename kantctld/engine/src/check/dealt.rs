@@ -11,7 +11,12 @@ use std::collections::BTreeMap;
 impl Judge<'_> {
     /// Divides a total among the children of a queue (`None`: the top-level queues), and on
     /// downwards.
-    pub(super) fn deal(&self, above: Option<&QueueName>, total: Milli, sums: &mut Sums) {
+    pub(super) fn divide_among_children(
+        &self,
+        above: Option<&QueueName>,
+        total: Milli,
+        sums: &mut Sums,
+    ) {
         let known = |name: &QueueName| self.queues.contains_key(name);
         let family: Vec<&Queue> = self
             .snapshot
@@ -30,8 +35,11 @@ impl Judge<'_> {
         let mut levels: Vec<i32> = family.iter().map(|queue| queue.priority).collect();
         levels.sort_unstable();
         levels.dedup();
-        let cuts: Vec<Cuts> =
-            levels.iter().rev().map(|level| sums.level(&family, *level, &mut left)).collect();
+        let cuts: Vec<Cuts> = levels
+            .iter()
+            .rev()
+            .map(|level| sums.divide_priority_level(&family, *level, &mut left))
+            .collect();
         for mut cuts in cuts {
             // The larger part first, then the queue that is listed first.
             cuts.sort_by(|a, b| (b.0 * a.1).cmp(&(a.0 * b.1)).then(a.2.cmp(&b.2)));
@@ -42,7 +50,7 @@ impl Judge<'_> {
         }
         for queue in family {
             let due = sums.due[&queue.name];
-            self.deal(Some(&queue.name), due, sums);
+            self.divide_among_children(Some(&queue.name), due, sums);
         }
     }
 }
@@ -73,7 +81,7 @@ impl Sums {
     }
 
     /// Offers the queues of one priority parts of what is left, until none takes less than offered.
-    fn level(&mut self, family: &[&Queue], level: i32, left: &mut Milli) -> Cuts {
+    fn divide_priority_level(&mut self, family: &[&Queue], level: i32, left: &mut Milli) -> Cuts {
         let unit = self.of.unit();
         let mut cuts: BTreeMap<usize, (Milli, Milli)> = BTreeMap::new();
         loop {

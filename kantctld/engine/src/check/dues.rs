@@ -37,7 +37,7 @@ impl Of {
     }
 
     /// The amount that is named of it; `None`: none is.
-    fn named(self, amounts: &Amounts) -> Option<Milli> {
+    fn named_amount(self, amounts: &Amounts) -> Option<Milli> {
         let kinds = || amounts.gpus.values().map(|gpus| Milli::from(gpus.0)).sum::<Milli>();
         let whole = match self {
             Self::Gpus => {
@@ -50,14 +50,14 @@ impl Of {
     }
 
     /// Whether the queue's quota names the resource.
-    pub fn is_owed(self, queue: &Queue) -> bool {
-        self.named(&queue.quota.amounts).is_some()
+    pub fn is_in_quota(self, queue: &Queue) -> bool {
+        self.named_amount(&queue.quota.amounts).is_some()
     }
 
     /// The guaranteed amount. GPUs that are not named are not guaranteed, CPUs are without bound.
     pub fn owed(self, queue: &Queue) -> Milli {
         let unnamed = if self == Self::Gpus { 0 } else { ENDLESS };
-        self.named(&queue.quota.amounts).unwrap_or(unnamed)
+        self.named_amount(&queue.quota.amounts).unwrap_or(unnamed)
     }
 
     pub fn held(self, shares: &[Share]) -> Milli {
@@ -92,28 +92,31 @@ pub(super) fn sum(sums: &BTreeMap<QueueName, Milli>, queue: &Queue) -> Milli {
 impl Judge<'_> {
     /// What the job asks for with all its tasks, or with its minimum. If GPUs are asked for by the
     /// node without a number of nodes, each task may get its own node.
-    pub(super) fn asks(&self, of: Of, job: &WaitingJob, is_least: bool) -> Milli {
+    pub(super) fn requested_amount(&self, of: Of, job: &WaitingJob, is_least: bool) -> Milli {
         let request = &job.request;
         let tasks = request.tasks_min.filter(|_| is_least).unwrap_or(request.tasks);
         if of == Of::Cpus {
             return Milli::from(request.cpus_per_task.0) * Milli::from(tasks.0) * 1000;
         }
         if request.exclusive {
-            return self.asks_whole(job, tasks);
+            return self.requested_whole_nodes(job, tasks);
         }
         if let Some(parts) = request.gpu_parts() {
-            return self.asks_parts(job, parts);
+            return self.requested_gpu_parts(job, parts);
         }
         let nodes = request.nodes.unwrap_or(Nodes(tasks.0));
-        Milli::from(request.gpus_in_all(nodes, tasks).0)
+        Milli::from(request.total_gpus_milli(nodes, tasks).0)
     }
 
     /// The components that ask together with this one; a job without components asks alone. Empty:
     /// components in several queues, or of which one may not start, have no share.
-    pub(super) fn asks_with<'j>(&'j self, job: &'j WaitingJob) -> Vec<&'j WaitingJob> {
+    pub(super) fn jobs_requesting_together<'j>(
+        &'j self,
+        job: &'j WaitingJob,
+    ) -> Vec<&'j WaitingJob> {
         let Some(first) = job.together else { return vec![job] };
         let all: Vec<&WaitingJob> =
-            self.snapshot.wait_queue.together(first).map(|one| &**one).collect();
+            self.snapshot.wait_queue.components_with(first).map(|one| &**one).collect();
         let may =
             |one: &&WaitingJob| one.queue == job.queue && self.snapshot.class_of(one.key).is_some();
         if all.iter().all(may) { all } else { Vec::new() }
@@ -121,18 +124,20 @@ impl Judge<'_> {
 
     /// Parts by memory: at most the part of the smallest sufficient GPU on the nodes that the job
     /// may use, up or down.
-    fn asks_parts(&self, job: &WaitingJob, parts: GpuParts) -> Milli {
+    fn requested_gpu_parts(&self, job: &WaitingJob, parts: GpuParts) -> Milli {
         let queue = self.queues.get(&job.queue).copied();
         let may = |node: &NodeSnapshot| {
             let up = NodeSnapshot { unusable: None, ..node.clone() };
-            queue.is_some_and(|queue| self.forbids(job, queue, &up).is_empty())
+            queue.is_some_and(|queue| self.rules_against_node(job, queue, &up).is_empty())
         };
         let mut most = None;
         for node in self.snapshot.nodes().into_iter().filter(|node| may(node)) {
             let gpus = node.inventory.gpus.iter();
             let accepted = gpus.filter(|gpu| job.request.accepts(&gpu.kind));
             let Some(smallest) = accepted.map(|gpu| gpu.memory).min() else { continue };
-            most = most.max(Some(parts.each.of(smallest)).filter(|part| *part <= GpuMilli::WHOLE));
+            most = most.max(
+                Some(parts.each.gpu_fraction(smallest)).filter(|part| *part <= GpuMilli::WHOLE),
+            );
         }
         let each = match (most, parts.each) {
             (_, PartSize::Milli(part)) | (Some(part), _) => part,
@@ -143,7 +148,7 @@ impl Judge<'_> {
 
     /// Whole nodes: all GPUs of the smallest nodes that are up, times the number needed of the
     /// largest.
-    fn asks_whole(&self, job: &WaitingJob, tasks: Tasks) -> Milli {
+    fn requested_whole_nodes(&self, job: &WaitingJob, tasks: Tasks) -> Milli {
         let request: &Request = &job.request;
         let Some(queue) = self.queues.get(&job.queue).copied() else { return 0 };
         let has_kind = |node: &crate::model::node_snapshot::NodeSnapshot| {
@@ -152,11 +157,10 @@ impl Judge<'_> {
                 || (request.gpu_kind.is_none() && gpus.is_empty())
                 || gpus.iter().any(|gpu| request.accepts(&gpu.kind))
         };
-        let may = self
-            .snapshot
-            .nodes()
-            .into_iter()
-            .filter(|node| self.forbids(job, queue, node).is_empty() && has_kind(node));
+        let may =
+            self.snapshot.nodes().into_iter().filter(|node| {
+                self.rules_against_node(job, queue, node).is_empty() && has_kind(node)
+            });
         let size = |node: crate::model::node_snapshot::NodeSnapshot| {
             let cores = node.inventory.cores.iter().map(common::cpuset::CpuSet::len);
             (cores.map(Milli::from).sum::<Milli>(), node.inventory.gpus.len() as Milli)
@@ -164,7 +168,8 @@ impl Judge<'_> {
         let sizes: Vec<(Milli, Milli)> = may.map(size).collect();
         let most =
             |of: fn(&(Milli, Milli)) -> Milli| sizes.iter().map(of).max().unwrap_or(1).max(1);
-        let in_all = |nodes: Nodes| Milli::from(request.gpus_in_all(nodes, tasks).0).div_ceil(1000);
+        let in_all =
+            |nodes: Nodes| Milli::from(request.total_gpus_milli(nodes, tasks).0).div_ceil(1000);
         let per_node = request.tasks_per_node.map_or(Milli::MAX, |tasks| Milli::from(tasks.0));
         let cpus = Milli::from(request.cpus_per_task.0) * Milli::from(tasks.0);
         let by_size =
@@ -180,14 +185,14 @@ impl Judge<'_> {
     }
 
     /// Amounts as a bound. One that names only some kinds of GPU allows all GPUs of the others.
-    pub(super) fn bound(&self, of: Of, amounts: &Amounts) -> Milli {
+    pub(super) fn bound_from_amounts(&self, of: Of, amounts: &Amounts) -> Milli {
         if of == Of::Cpus || amounts.gpus_any.is_some() || amounts.gpus.is_empty() {
-            return of.named(amounts).unwrap_or(ENDLESS);
+            return of.named_amount(amounts).unwrap_or(ENDLESS);
         }
         let nodes = self.snapshot.nodes();
         let gpus = nodes.iter().flat_map(|node| &node.inventory.gpus);
         let others = gpus.filter(|gpu| !amounts.gpus.contains_key(&gpu.kind)).count();
-        of.named(amounts).unwrap_or(0) + others as Milli * 1000
+        of.named_amount(amounts).unwrap_or(0) + others as Milli * 1000
     }
 
     pub(super) fn add(
@@ -222,21 +227,23 @@ impl Judge<'_> {
                 QuotaMode::Isolated => &queue.quota.amounts,
                 QuotaMode::Shared => &queue.quota.at_most,
             };
-            sums.most.insert(queue.name.clone(), self.bound(of, amounts));
+            sums.most.insert(queue.name.clone(), self.bound_from_amounts(of, amounts));
         }
         for job in self.snapshot.all_running().filter(|job| !job.ending) {
-            self.add(&mut sums.held, &job.queue, of.held(job.staying()));
-            self.add(&mut sums.wants, &job.queue, of.held(job.staying()));
+            self.add(&mut sums.held, &job.queue, of.held(job.staying_shares()));
+            self.add(&mut sums.wants, &job.queue, of.held(job.staying_shares()));
         }
         // A job that is moved holds its new place.
         for job in self.snapshot.all_running().filter(|job| job.ending) {
-            if let Some(again) = self.snapshot.goes_on(job.key, self.now) {
-                self.add(&mut sums.held, &job.queue, self.asks(of, again, true));
-                self.add(&mut sums.wants, &job.queue, self.asks(of, again, false));
+            if let Some(again) = self.snapshot.restarts_elsewhere(job.key, self.now) {
+                self.add(&mut sums.held, &job.queue, self.requested_amount(of, again, true));
+                self.add(&mut sums.wants, &job.queue, self.requested_amount(of, again, false));
             }
         }
         for job in self.snapshot.all_waiting() {
-            if self.snapshot.class_of(job.key).is_none() || self.asks_with(job).is_empty() {
+            if self.snapshot.class_of(job.key).is_none()
+                || self.jobs_requesting_together(job).is_empty()
+            {
                 continue;
             }
             let is_kept = self.has_room_kept(job.key);
@@ -247,10 +254,10 @@ impl Judge<'_> {
                 self.add(&mut sums.held, &job.queue, of.held(allocation.shares()));
                 continue;
             }
-            self.add(&mut sums.wants, &job.queue, self.asks(of, job, false));
+            self.add(&mut sums.wants, &job.queue, self.requested_amount(of, job, false));
             let starts = || self.started.contains(&job.key);
             if is_kept || starts() && !self.starts_behind.contains(&job.key) {
-                self.add(&mut sums.held, &job.queue, self.asks(of, job, true));
+                self.add(&mut sums.held, &job.queue, self.requested_amount(of, job, true));
             }
         }
         let up = self.snapshot.nodes().into_iter().filter(|node| node.unusable.is_none());
@@ -263,7 +270,7 @@ impl Judge<'_> {
                 }
             })
             .sum();
-        self.deal(None, total * 1000, &mut sums);
+        self.divide_among_children(None, total * 1000, &mut sums);
         sums
     }
 }

@@ -37,9 +37,9 @@ struct Claim {
 impl<'a> Judge<'a> {
     /// A job that is not preemptible starts within the quotas that name GPUs. A job with reserved
     /// room was judged when its victims were chosen.
-    pub(super) fn starts_fairly(&mut self, job: &WaitingJob, allocation: &Allocation) {
+    pub(super) fn check_start_fair(&mut self, job: &WaitingJob, allocation: &Allocation) {
         let is_fair = self.snapshot.policy().fair_sharing;
-        let beside = self.asks_with(job);
+        let beside = self.jobs_requesting_together(job);
         if !is_fair || beside.is_empty() || self.has_room_kept(job.key) {
             return;
         }
@@ -52,15 +52,16 @@ impl<'a> Judge<'a> {
         };
         let all_yield = beside.into_iter().all(yields);
         // Which whole nodes it gets is not known in advance.
-        let (asks, gets) = (self.asks(Of::Gpus, job, true), Of::Gpus.held(allocation.shares()));
+        let (asks, gets) =
+            (self.requested_amount(Of::Gpus, job, true), Of::Gpus.held(allocation.shares()));
         let gpus = if job.request.exclusive { asks.min(gets) } else { gets };
         if all_yield || gpus == 0 {
             return;
         }
-        let mut firm = self.dues_mut().firm.take().unwrap_or_else(|| self.all_firm());
+        let mut firm = self.dues_mut().firm.take().unwrap_or_else(|| self.non_preemptible_use());
         self.add(&mut firm, &job.queue, gpus);
         for queue in self.bounds.path(&job.queue) {
-            if sum(&firm, queue) > self.bound(Of::Gpus, &queue.quota.amounts) {
+            if sum(&firm, queue) > self.bound_from_amounts(Of::Gpus, &queue.quota.amounts) {
                 let name = &queue.name;
                 self.fault(format!("is not preemptible, and takes queue {name} over its quota"));
             }
@@ -78,17 +79,17 @@ impl<'a> Judge<'a> {
         self.dues.get_or_insert_default()
     }
 
-    fn all_firm(&self) -> BTreeMap<QueueName, Milli> {
+    fn non_preemptible_use(&self) -> BTreeMap<QueueName, Milli> {
         let mut firm = BTreeMap::new();
         for job in self.snapshot.all_running().filter(|job| !job.ending && !job.preemptible) {
-            self.add(&mut firm, &job.queue, Of::Gpus.held(job.staying()));
+            self.add(&mut firm, &job.queue, Of::Gpus.held(job.staying_shares()));
         }
         firm
     }
 
     /// Checks that a job may give up these shares, to a job of another queue or of higher priority.
     /// Shares beyond its minimum are never protected.
-    pub(super) fn yields_fairly(
+    pub(super) fn check_yield_fair(
         &mut self,
         victim: &RunningJob,
         gives: &[Share],
@@ -97,7 +98,7 @@ impl<'a> Judge<'a> {
     ) {
         self.require(victim.preemptible, "yields though it is not preemptible");
         if gives.len() == victim.allocation.shares().len() {
-            let least = self.safe_for(victim, by, why);
+            let least = self.protection_time(victim, by, why);
             let has_run = self.now.since(victim.started_at);
             self.require(has_run >= least, "is made to yield before it has run for long enough");
         }
@@ -106,14 +107,14 @@ impl<'a> Judge<'a> {
             dues.sums = Of::BOTH.into_iter().map(|of| self.sums(of)).collect();
         }
         if dues.claim.as_ref().is_none_or(|claim| claim.key != by.key) {
-            self.claim_is_met(&mut dues);
-            let all = self.asks_with(by);
-            let of = |of: Of| all.iter().map(|one| self.asks(of, one, true)).sum();
+            self.check_claim(&mut dues);
+            let all = self.jobs_requesting_together(by);
+            let of = |of: Of| all.iter().map(|one| self.requested_amount(of, one, true)).sum();
             let asks: Vec<Milli> = dues.sums.iter().map(|sums| of(sums.of)).collect();
             // A job that asks again has lost the room that was kept for it.
             for one in all.iter().filter(|one| self.has_room_kept(one.key)) {
                 for sums in &mut dues.sums {
-                    let kept = self.asks(sums.of, one, true);
+                    let kept = self.requested_amount(sums.of, one, true);
                     for queue in self.bounds.path(&one.queue) {
                         let sum = sums.held.entry(queue.name.clone()).or_default();
                         *sum = sum.saturating_sub(kept);
@@ -125,7 +126,7 @@ impl<'a> Judge<'a> {
             dues.claim = Some(Claim { key: by.key, asks, is_reclaim, losers, lost });
         }
         if why == PreemptReason::Reclaim {
-            self.taken_back(&dues, victim, by);
+            self.check_fair_reclaim(&dues, victim, by);
         }
         let path = self.bounds.path(&victim.queue);
         for (at, sums) in dues.sums.iter_mut().enumerate() {
@@ -145,13 +146,14 @@ impl<'a> Judge<'a> {
     }
 
     /// Jobs that start after a preemption count from here on.
-    pub(super) fn starts_behind_claims(&mut self, key: JobKey) {
+    pub(super) fn count_start_after_preemption(&mut self, key: JobKey) {
         let Some(mut dues) = self.dues.take() else { return };
-        self.claim_is_met(&mut dues);
-        if let Some(job) = self.snapshot.waiting(key).filter(|_| self.starts_behind.contains(&key))
+        self.check_claim(&mut dues);
+        if let Some(job) =
+            self.snapshot.waiting_job(key).filter(|_| self.starts_behind.contains(&key))
         {
             for sums in &mut dues.sums {
-                let asks = self.asks(sums.of, job, true);
+                let asks = self.requested_amount(sums.of, job, true);
                 self.add(&mut sums.held, &job.queue, asks);
             }
         }
@@ -159,21 +161,21 @@ impl<'a> Judge<'a> {
     }
 
     /// Checks the last claim, once all preemptions are known.
-    pub(super) fn all_have_yielded(&mut self) {
+    pub(super) fn check_last_claim(&mut self) {
         if let Some(mut dues) = self.dues.take() {
-            self.claim_is_met(&mut dues);
+            self.check_claim(&mut dues);
         }
     }
 
     /// After the claim, no side of the claimant is fuller than a sibling that lost.
-    fn claim_is_met(&mut self, dues: &mut Dues) {
+    fn check_claim(&mut self, dues: &mut Dues) {
         let Some(claim) = dues.claim.take() else { return };
-        let Some(by) = self.snapshot.waiting(claim.key) else { return };
+        let Some(by) = self.snapshot.waiting_job(claim.key) else { return };
         let path = self.bounds.path(&by.queue);
         for (at, sums) in dues.sums.iter_mut().enumerate() {
             let asks = claim.asks[at];
             self.add(&mut sums.held, &by.queue, asks);
-            let is_judged = self.is_judged(sums.of) && claim.is_reclaim;
+            let is_judged = self.is_resource_shared(sums.of) && claim.is_reclaim;
             if !is_judged || asks == 0 && claim.lost[at] == 0 {
                 continue;
             }
@@ -202,11 +204,11 @@ impl<'a> Judge<'a> {
     }
 
     /// CPUs are shared out only where a quota names them.
-    fn is_judged(&self, of: Of) -> bool {
-        of == Of::Gpus || self.snapshot.policy().queues.iter().any(|queue| of.is_owed(queue))
+    fn is_resource_shared(&self, of: Of) -> bool {
+        of == Of::Gpus || self.snapshot.policy().queues.iter().any(|queue| of.is_in_quota(queue))
     }
 
-    fn taken_back(&mut self, dues: &Dues, victim: &RunningJob, by: &WaitingJob) {
+    fn check_fair_reclaim(&mut self, dues: &Dues, victim: &RunningJob, by: &WaitingJob) {
         let may = self.queues.get(&by.queue).is_some_and(|queue| queue.preemption.reclaim);
         self.require(may, "yields to a queue that takes nothing back");
         self.require(victim.queue != by.queue, "yields what is due to its own queue");
@@ -221,7 +223,7 @@ impl<'a> Judge<'a> {
         let (mut is_over, mut stays, mut is_owed) = (false, true, false);
         for (sums, asks) in dues.sums.iter().zip(&claim.asks) {
             let of = sums.of;
-            if self.is_judged(of) {
+            if self.is_resource_shared(of) {
                 let within = sum(&sums.held, own[0]) + asks <= sum(&sums.due, own[0]);
                 self.require(within, "yields to a queue that has its fair share");
             }
@@ -230,7 +232,7 @@ impl<'a> Judge<'a> {
                 .min(of.owed(other_side).max(sum(&sums.due, other_side)));
             is_over |= *asks > 0 && theirs > allowance;
             stays &= (sum(&sums.held, own_side) + asks) <= of.owed(own_side);
-            is_owed |= *asks > 0 && of.is_owed(own_side) && theirs > of.owed(other_side);
+            is_owed |= *asks > 0 && of.is_in_quota(own_side) && theirs > of.owed(other_side);
         }
         let names = |queue: &&Queue| {
             queue.quota.amounts.memory.is_some() || queue.quota.at_most.memory.is_some()
@@ -241,7 +243,7 @@ impl<'a> Judge<'a> {
     }
 
     /// How long the victim is protected from that job.
-    pub(super) fn safe_for(
+    pub(super) fn protection_time(
         &self,
         victim: &RunningJob,
         by: &WaitingJob,

@@ -3,10 +3,10 @@
 //! them. It does not check whether another job should have had them.
 
 use super::Judge;
-use super::order::has_no_room;
+use super::order::waits_for_room;
 use crate::model::decision::Decision;
 use crate::model::job::{RunningJob, WaitingJob};
-use crate::model::judge_ledger::who::{of_running, of_waiting, path};
+use crate::model::judge_ledger::who::{path, principal_of_running, principal_of_waiting};
 use crate::model::node_snapshot::NodeSnapshot;
 use crate::model::snapshot::Growing;
 use crate::round::round_result::Round;
@@ -22,12 +22,13 @@ const LEFT_MS_MIN: u64 = 5 * 60_000;
 
 impl<'a> Judge<'a> {
     /// Checks what each growing job gets.
-    pub(super) fn grows(&mut self, decisions: &'a [Decision]) {
+    pub(super) fn check_growth_decisions(&mut self, decisions: &'a [Decision]) {
         let mut grown = std::collections::BTreeSet::new();
         for decision in decisions {
             let Decision::Grow { key, attempt, shares } = decision else { continue };
             self.key = *key;
-            let Some((job, growing)) = self.snapshot.running(*key).zip(self.snapshot.growing(*key))
+            let Some((job, growing)) =
+                self.snapshot.running_job(*key).zip(self.snapshot.growing(*key))
             else {
                 self.fault("grows but does not run, or did not ask for that");
                 continue;
@@ -39,7 +40,7 @@ impl<'a> Judge<'a> {
                 matches!(decision, Decision::Preempt { key: other, .. }
                     | Decision::Shrink { key: other, .. } if other == key)
             });
-            let stays = job.may_be_asked() && job.yields_to.is_none() && !goes;
+            let stays = job.may_be_preempted() && job.yields_to.is_none() && !goes;
             self.require(stays, "grows though it, or some of it, is on its way out");
             let left = job.ends_by.map(|ends| ends.since(self.now));
             let is_long = left.is_none_or(|left| left.0 >= LEFT_MS_MIN);
@@ -48,11 +49,11 @@ impl<'a> Judge<'a> {
             self.require(may_lose, "grows where queues share, and is not preemptible");
             let is_time = growing.not_before.is_none_or(|time| time <= self.now);
             self.require(is_time, "grows though nodes failed to join it a moment ago");
-            self.gets(job, growing, shares, left);
+            self.check_growth(job, growing, shares, left);
         }
     }
 
-    fn gets(
+    fn check_growth(
         &mut self,
         job: &'a RunningJob,
         growing: &Growing,
@@ -68,7 +69,7 @@ impl<'a> Judge<'a> {
             return self.fault("grows onto a node twice");
         };
         self.require(all.tasks() <= asked.request.tasks, "grows to more than it asked for");
-        self.nearness(&asked, &all);
+        self.check_same_switch(&asked, &all);
         let Some(queue) = self.queues.get(&job.queue).copied() else {
             return self.fault("grows in a queue there is not");
         };
@@ -80,17 +81,17 @@ impl<'a> Judge<'a> {
                 continue;
             };
             let node = left.node.clone();
-            self.place(&asked, queue, share, &node);
-            self.share(&asked, queue, share, &node);
+            self.check_node_allowed(&asked, queue, share, &node);
+            self.check_share(&asked, queue, share, &node);
             self.take(&asked, share);
-            self.booked_nodes(&asked, &share.node);
+            self.check_reserved_nodes(&asked, &share.node);
         }
-        let faults = self.bounds.grow(&asked, shares, &self.left);
+        let faults = self.bounds.add_growth(&asked, shares, &self.left);
         faults.into_iter().for_each(|fault| self.fault(fault));
     }
 
     /// No waiting job could use the nodes that others grow onto.
-    pub(super) fn growth_harms_no_job(&mut self, round: &'a Round) {
+    pub(super) fn check_growth_harms_none(&mut self, round: &'a Round) {
         let grows = round.decisions.iter().filter_map(|decision| match decision {
             Decision::Grow { key, shares, .. } => Some((*key, &shares[..])),
             _ => None,
@@ -102,24 +103,24 @@ impl<'a> Judge<'a> {
         let waits: Vec<(&Arc<WaitingJob>, WaitReason)> = self
             .snapshot
             .all_waiting()
-            .filter(|job| !self.started.contains(&job.key) && self.may_go(job))
-            .filter_map(|job| Some((job, round.waits.of(self.snapshot, job.key)?)))
+            .filter(|job| !self.started.contains(&job.key) && self.waits_only_for_room(job))
+            .filter_map(|job| Some((job, round.waits.reason_of(self.snapshot, job.key)?)))
             .collect();
         for (key, shares) in grows {
-            let Some(job) = self.snapshot.running(key) else { continue };
+            let Some(job) = self.snapshot.running_job(key) else { continue };
             self.key = key;
             for (other, reason) in &waits {
-                self.harms(round, job, shares, other, reason);
+                self.check_growth_harm(round, job, shares, other, reason);
             }
         }
     }
 
     /// Whether the job waits for nothing but a place and its bounds.
-    fn may_go(&self, job: &WaitingJob) -> bool {
-        !job.is_kept_back() && job.gate().is_none_or(|gate| gate <= self.now)
+    fn waits_only_for_room(&self, job: &WaitingJob) -> bool {
+        !job.is_kept_back() && job.earliest_start().is_none_or(|gate| gate <= self.now)
     }
 
-    fn harms(
+    fn check_growth_harm(
         &mut self,
         round: &Round,
         job: &RunningJob,
@@ -133,7 +134,7 @@ impl<'a> Judge<'a> {
             .planned_starts
             .get(&other.key)
             .filter(|planned_start| !planned_start.nodes.is_empty());
-        if is_fair && has_no_room(reason) {
+        if is_fair && waits_for_room(reason) {
             return self.fault(format!("grows while job {} waits", other.key));
         }
         if let Some(planned_start) = sure {
@@ -145,10 +146,10 @@ impl<'a> Judge<'a> {
             }
             return;
         }
-        if !reason.is_for_ever() && self.bounds_both(job, other, reason) {
+        if !reason.is_for_ever() && self.counts_for_bound(job, other, reason) {
             self.fault(format!("grows by what job {} waits for: {reason}", other.key));
         }
-        if !has_no_room(reason) {
+        if !waits_for_room(reason) {
             return;
         }
         let usable = |name: &NodeName| {
@@ -161,7 +162,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Whether the running job counts for the bound that the other job waits for.
-    fn bounds_both(&self, job: &RunningJob, other: &WaitingJob, reason: &WaitReason) -> bool {
+    fn counts_for_bound(&self, job: &RunningJob, other: &WaitingJob, reason: &WaitReason) -> bool {
         let bound = match reason {
             WaitReason::LimitReached { bound, .. } => bound,
             WaitReason::QuotaExceeded { .. } => return self.count_for_same_bound(job, other),
@@ -183,7 +184,7 @@ impl<'a> Judge<'a> {
     }
 
     fn count_for_same_bound(&self, job: &RunningJob, other: &WaitingJob) -> bool {
-        let (own, waits) = (of_running(job), of_waiting(other));
+        let (own, waits) = (principal_of_running(job), principal_of_waiting(other));
         let policy = self.snapshot.policy();
         let above = path(policy, waits.queue);
         let common = path(policy, own.queue)
@@ -199,7 +200,7 @@ impl<'a> Judge<'a> {
     fn could_use(&self, job: &WaitingJob, node: &NodeSnapshot) -> bool {
         let Some(queue) = self.queues.get(&job.queue).copied() else { return false };
         let (request, has) = (&job.request, &node.inventory);
-        if !self.forbids(job, queue, node).is_empty() {
+        if !self.rules_against_node(job, queue, node).is_empty() {
             return false;
         }
         let nodes = request.nodes.map(|nodes| u64::from(nodes.0.max(1)));

@@ -19,7 +19,7 @@ pub(super) struct Left {
 }
 
 impl Left {
-    pub fn whole(node: NodeSnapshot) -> Self {
+    pub fn of_idle_node(node: NodeSnapshot) -> Self {
         let has = &node.inventory;
         Self {
             cpus: has.cpus.iter().collect(),
@@ -33,7 +33,7 @@ impl Left {
     }
 
     /// Subtracts what a job already holds. What the node no longer has is ignored.
-    pub fn held(&mut self, share: &Share, whole_node: bool, group: Option<&str>) {
+    pub fn subtract_held(&mut self, share: &Share, whole_node: bool, group: Option<&str>) {
         for cpu in share.cpus.iter() {
             self.cpus.remove(&cpu);
         }
@@ -44,10 +44,10 @@ impl Left {
             }
         }
         self.memory_bytes = self.memory_bytes.saturating_sub(share.memory.0);
-        self.joined(whole_node, group);
+        self.count_job(whole_node, group);
     }
 
-    fn joined(&mut self, whole_node: bool, group: Option<&str>) {
+    fn count_job(&mut self, whole_node: bool, group: Option<&str>) {
         self.jobs += 1;
         self.closed |= whole_node;
         if let Some(group) = group {
@@ -84,7 +84,7 @@ impl Left {
             None => faults.push(format!("{} memory is more than is free", share.memory)),
         }
         let most = job.request.per_node_max.as_ref();
-        self.joined(job.request.exclusive, most.map(|most| most.group.as_str()));
+        self.count_job(job.request.exclusive, most.map(|most| most.group.as_str()));
         if let Some(most) = most
             && self.groups.get(&most.group).is_some_and(|jobs| *jobs > most.jobs)
         {

@@ -34,7 +34,7 @@ impl Counts {
         }
     }
 
-    const fn plus(self, other: Self, times: i128) -> Self {
+    const fn plus_times(self, other: Self, times: i128) -> Self {
         Self {
             gpu_milli: self.gpu_milli + times * other.gpu_milli,
             cpus: self.cpus + times * other.cpus,
@@ -42,7 +42,7 @@ impl Counts {
         }
     }
 
-    const fn by(self, pieces: i128) -> Self {
+    const fn divided_by(self, pieces: i128) -> Self {
         Self {
             gpu_milli: self.gpu_milli / pieces,
             cpus: self.cpus / pieces,
@@ -51,7 +51,7 @@ impl Counts {
     }
 
     /// How many such pieces fit into this amount.
-    fn holds(self, piece: Self) -> i128 {
+    fn fitting_pieces(self, piece: Self) -> i128 {
         let of = |has: i128, each: i128| if each > 0 { has.max(0) / each } else { i128::MAX };
         let by_gpu = of(self.gpu_milli, piece.gpu_milli);
         by_gpu.min(of(self.cpus, piece.cpus)).min(of(self.memory_bytes, piece.memory_bytes))
@@ -66,7 +66,7 @@ impl Counts {
 
 impl<'a> Judge<'a> {
     /// Checks that a job may be moved there for another.
-    pub(super) fn moves(&mut self, victim: &RunningJob, by: &WaitingJob, to: &[NodeName]) {
+    pub(super) fn check_move(&mut self, victim: &RunningJob, by: &WaitingJob, to: &[NodeName]) {
         let policy = self.snapshot.policy();
         let moves = policy.moves;
         self.require(policy.fair_sharing, "moves where queues do not share fairly");
@@ -76,7 +76,7 @@ impl<'a> Judge<'a> {
         self.require(victim.nodes_min.is_none(), "moves though it could give nodes up");
         let again = self.snapshot.movable.get(&victim.key);
         let is_free = again.is_some_and(|again| {
-            let meets = again.deadline.or(again.gate()).is_some_and(|at| at > self.now);
+            let meets = again.deadline.or(again.earliest_start()).is_some_and(|at| at > self.now);
             !meets && again.reservation.is_none() && !again.service && again.together.is_none()
         });
         self.require(is_free, "moves and has something to meet, or would not wait again");
@@ -85,7 +85,7 @@ impl<'a> Judge<'a> {
         let says = by.preemptible.or_else(|| qos.and_then(|qos| qos.preemptible));
         let yields = says.or_else(|| queue.map(|queue| queue.preemption.preemptible));
         self.require(yields == Some(true), "moves for a job that is not preemptible");
-        let least = self.safe_for(victim, by, PreemptReason::Move);
+        let least = self.protection_time(victim, by, PreemptReason::Move);
         let has_run = self.now.since(victim.started_at);
         self.require(has_run >= least, "is moved before it has run for long enough");
         let held = sum(&victim.allocation);
@@ -95,29 +95,30 @@ impl<'a> Judge<'a> {
         let is_cheap = lost_minutes <= i128::from(moves.lost_gpu_minutes_max);
         self.require(is_cheap, "moves and loses more than the policy allows");
         self.moved += 1;
-        let recent = self.snapshot.moves().iter().filter(|at| **at + AN_HOUR > self.now).count();
+        let recent =
+            self.snapshot.move_times().iter().filter(|at| **at + AN_HOUR > self.now).count();
         let is_within = recent as u64 + self.moved <= u64::from(moves.per_hour);
         self.require(is_within, "moves though the hour's moves are used up");
     }
 
     /// All moved jobs have a place once the jobs that leave are gone.
-    pub(super) fn all_have_places(&mut self, decisions: &'a [Decision]) {
+    pub(super) fn check_movers_have_places(&mut self, decisions: &'a [Decision]) {
         let movers = movers(decisions);
         if movers.is_empty() {
             return;
         }
         let nodes: BTreeSet<&NodeName> = movers.iter().flat_map(|(_, _, to)| to.iter()).collect();
         let free = self.free_later(&nodes, decisions);
-        let mut all = free.values().fold(Counts::default(), |sum, node| sum.plus(*node, 1));
+        let mut all = free.values().fold(Counts::default(), |sum, node| sum.plus_times(*node, 1));
         for (key, _, to) in movers {
             self.key = key;
-            let Some(job) = self.snapshot.running(key) else { continue };
-            let is_loose = self.is_loose(key);
+            let Some(job) = self.snapshot.running_job(key) else { continue };
+            let is_loose = self.may_spread_differently(key);
             for (at, share) in job.allocation.shares().iter().enumerate() {
                 let wants = Counts::of(share);
                 // On fewer nodes, what it asks for per node is needed fewer times.
                 let counted = if at < to.len() { wants } else { self.without_by_node(key, wants) };
-                all = all.plus(counted, -1);
+                all = all.plus_times(counted, -1);
                 let fits =
                     |node: &NodeName| free.get(node).is_some_and(|free| wants.is_within(*free));
                 let has_place = is_loose || to.iter().any(fits);
@@ -125,9 +126,11 @@ impl<'a> Judge<'a> {
             }
             if is_loose {
                 let tasks = i128::from(job.allocation.tasks().0.max(1));
-                let piece = sum(&job.allocation).by(tasks);
-                let room =
-                    to.iter().filter_map(|node| free.get(node)).map(|node| node.holds(piece));
+                let piece = sum(&job.allocation).divided_by(tasks);
+                let room = to
+                    .iter()
+                    .filter_map(|node| free.get(node))
+                    .map(|node| node.fitting_pieces(piece));
                 self.require(room.sum::<i128>() >= tasks, "moves to where its tasks have no place");
             }
         }
@@ -150,7 +153,7 @@ impl<'a> Judge<'a> {
 
     /// Whether its tasks may be spread differently over nodes: with GPUs per task and no number of
     /// nodes, they need not stay together.
-    fn is_loose(&self, key: JobKey) -> bool {
+    fn may_spread_differently(&self, key: JobKey) -> bool {
         let again = self.snapshot.movable.get(&key).map(|again| &again.request);
         again.is_some_and(|request| {
             request.nodes.is_none() && matches!(request.gpus, Some(GpuRequest::PerTask(_)))
@@ -158,7 +161,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Jobs move only for a job that has room reserved, next to their new places.
-    pub(super) fn moves_make_room(&mut self, round: &'a Round) {
+    pub(super) fn check_moves_make_room(&mut self, round: &'a Round) {
         let mut all: BTreeMap<JobKey, Vec<(JobKey, &[NodeName])>> = BTreeMap::new();
         for (key, by, to) in movers(&round.decisions) {
             all.entry(by).or_default().push((key, to));
@@ -171,18 +174,18 @@ impl<'a> Judge<'a> {
                 self.fault(format!("moves for job {by}, for which no room is kept"));
                 continue;
             };
-            let Some(by) = self.snapshot.waiting(by) else { continue };
+            let Some(by) = self.snapshot.waiting_job(by) else { continue };
             let to = movers.iter().flat_map(|(_, to)| to.iter());
             let nodes: BTreeSet<&NodeName> = to.chain(&kept.nodes).collect();
             let free = self.free_later(&nodes, &round.decisions);
-            let free = free.values().fold(Counts::default(), |sum, node| sum.plus(*node, 1));
-            let placed = movers.iter().filter_map(|(key, _)| self.snapshot.running(*key));
+            let free = free.values().fold(Counts::default(), |sum, node| sum.plus_times(*node, 1));
+            let placed = movers.iter().filter_map(|(key, _)| self.snapshot.running_job(*key));
             let placed: i128 = placed.map(|job| sum(&job.allocation).gpu_milli).sum();
             // A job that asks for GPUs by the node may need fewer than one node's for each task.
             let is_sure = by.request.nodes.is_some()
                 || by.request.tasks.0 == 1
                 || !matches!(by.request.gpus, Some(GpuRequest::PerNode(_)));
-            let asks = if is_sure { self.asks(Of::Gpus, by, true) } else { 0 };
+            let asks = if is_sure { self.requested_amount(Of::Gpus, by, true) } else { 0 };
             let asks = i128::try_from(asks).unwrap_or(i128::MAX);
             self.require(placed + asks <= free.gpu_milli, "moves, and there is not room for all");
         }
@@ -210,7 +213,7 @@ impl<'a> Judge<'a> {
         let (mut goes, mut keeps) = (BTreeSet::new(), BTreeMap::new());
         let mut take = |share: &Share| {
             if let Some(free) = free.get_mut(&share.node) {
-                *free = free.plus(Counts::of(share), -1);
+                *free = free.plus_times(Counts::of(share), -1);
             }
         };
         for decision in decisions {
@@ -228,7 +231,7 @@ impl<'a> Judge<'a> {
         for job in self.snapshot.all_running() {
             if !job.ending && !goes.contains(&job.key) {
                 let many = keeps.get(&job.key).copied().unwrap_or(usize::MAX);
-                job.staying().iter().take(many).for_each(&mut take);
+                job.staying_shares().iter().take(many).for_each(&mut take);
             }
         }
         free
@@ -236,7 +239,10 @@ impl<'a> Judge<'a> {
 }
 
 fn sum(allocation: &Allocation) -> Counts {
-    allocation.shares().iter().fold(Counts::default(), |sum, share| sum.plus(Counts::of(share), 1))
+    allocation
+        .shares()
+        .iter()
+        .fold(Counts::default(), |sum, share| sum.plus_times(Counts::of(share), 1))
 }
 
 /// The moves: the job, the job that it moves for, and its new nodes.

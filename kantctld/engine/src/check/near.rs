@@ -8,13 +8,16 @@ use std::collections::BTreeSet;
 
 impl Judge<'_> {
     /// All nodes, or those of each block, are below one switch. A single node always qualifies.
-    pub(super) fn nearness(&mut self, job: &WaitingJob, allocation: &Allocation) {
+    pub(super) fn check_same_switch(&mut self, job: &WaitingJob, allocation: &Allocation) {
         let Some(near) = job.request.near.filter(|near| near.required) else { return };
         let shares = allocation.shares();
         let block = job.request.segment.map_or(shares.len(), |nodes| nodes.0 as usize);
         let topology = &self.snapshot.policy().topology.0;
         let switch = |share: &Share| -> Option<SwitchName> {
-            topology.get(&share.node).and_then(|position| position.at(near.level)).cloned()
+            topology
+                .get(&share.node)
+                .and_then(|position| position.switch_at_level(near.level))
+                .cloned()
         };
         let is_near = |block: &[Share]| {
             let first = switch(&block[0]);
@@ -25,8 +28,8 @@ impl Judge<'_> {
     }
 
     /// The nodes of all components that start together are below one switch, if that is required.
-    pub(super) fn nearness_together(&mut self, first: JobKey) {
-        let components: Vec<_> = self.snapshot.wait_queue.together(first).cloned().collect();
+    pub(super) fn check_components_same_switch(&mut self, first: JobKey) {
+        let components: Vec<_> = self.snapshot.wait_queue.components_with(first).cloned().collect();
         let policy = self.snapshot.policy();
         let near = components.first().and_then(|one| one.near_all);
         let near = near.filter(|near| near.required && policy.fair_sharing);
@@ -35,7 +38,8 @@ impl Judge<'_> {
         let granted = components.iter().filter_map(|one| self.granted.get(&one.key));
         let nodes: BTreeSet<&NodeName> =
             granted.flat_map(|allocation| allocation.shares()).map(|share| &share.node).collect();
-        let switch = |node: &NodeName| topology.get(node).and_then(|at| at.at(near.level));
+        let switch =
+            |node: &NodeName| topology.get(node).and_then(|at| at.switch_at_level(near.level));
         let switches: BTreeSet<Option<&SwitchName>> = nodes.iter().map(|at| switch(at)).collect();
         let is_one = switches.len() == 1 && switches.iter().all(Option::is_some);
         self.key = first;

@@ -17,7 +17,7 @@ type Place = (Reverse<i32>, Reverse<i32>, i32, Time, JobKey);
 
 impl Judge<'_> {
     /// A job's position, if its queue is a FIFO.
-    pub(super) fn place_in_order(&self, job: &WaitingJob) -> Option<Place> {
+    pub(super) fn fifo_position(&self, job: &WaitingJob) -> Option<Place> {
         let queue = self.queues.get(&job.queue)?;
         if queue.order != Order::Fifo {
             return None;
@@ -29,14 +29,14 @@ impl Judge<'_> {
     }
 
     /// In a strict queue, a job may be passed only if it may not start now, or never can.
-    pub(super) fn strict_order(&mut self, round: &Round) {
+    pub(super) fn check_strict_order(&mut self, round: &Round) {
         if self.snapshot.policy().fair_sharing {
             // Under fair sharing turns follow from shares, which change with every start.
             return;
         }
         let mut last: BTreeMap<&QueueName, Place> = BTreeMap::new();
         for key in &self.started {
-            let Some(job) = self.snapshot.waiting(*key) else { continue };
+            let Some(job) = self.snapshot.waiting_job(*key) else { continue };
             let Some(queue) = self.queues.get(&job.queue) else { continue };
             // Others have been preempted for it already.
             if self
@@ -48,7 +48,7 @@ impl Judge<'_> {
                 continue;
             }
             if queue.behind == Behind::Wait
-                && let Some(place) = self.place_in_order(job)
+                && let Some(place) = self.fifo_position(job)
             {
                 let last = last.entry(&job.queue).or_insert(place);
                 *last = place.max(*last);
@@ -60,8 +60,9 @@ impl Judge<'_> {
         let mut passed = Vec::new();
         for job in self.snapshot.all_waiting().filter(|job| !self.started.contains(&job.key)) {
             let behind = last.get(&job.queue);
-            let is_before = self.place_in_order(job).is_some_and(|place| Some(&place) < behind);
-            if is_before && round.waits.of(self.snapshot, job.key).is_some_and(|r| has_no_room(&r))
+            let is_before = self.fifo_position(job).is_some_and(|place| Some(&place) < behind);
+            if is_before
+                && round.waits.reason_of(self.snapshot, job.key).is_some_and(|r| waits_for_room(&r))
             {
                 passed.extend(behind.map(|place| (place.4, job.key)));
             }
@@ -74,7 +75,7 @@ impl Judge<'_> {
 }
 
 /// Whether the job would start if there were room.
-pub(super) const fn has_no_room(reason: &WaitReason) -> bool {
+pub(super) const fn waits_for_room(reason: &WaitReason) -> bool {
     matches!(
         reason,
         WaitReason::Resources { .. }

@@ -15,7 +15,7 @@ use common::time::Time;
 impl Judge<'_> {
     /// If exactly one job is promised a start, it is within all bounds then, provided that it would
     /// be without growth.
-    pub(super) fn growth_keeps_the_promise(&mut self, round: &Round) {
+    pub(super) fn check_growth_keeps_promise(&mut self, round: &Round) {
         let all = || round.decisions.iter();
         let grows = |decision: &Decision| matches!(decision, Decision::Grow { .. });
         let goes = |decision: &Decision| {
@@ -25,9 +25,11 @@ impl Judge<'_> {
             return;
         }
         let Some((key, planned_start)) = round.planned_starts.first_key_value() else { return };
-        let job = self.snapshot.waiting(*key).filter(|_| !self.started.contains(key));
-        let Some((job, held)) = job.and_then(|job| Some((job, wholly(job)?))) else { return };
-        let is_going = self.snapshot.all_running().any(|job| !job.may_be_asked());
+        let job = self.snapshot.waiting_job(*key).filter(|_| !self.started.contains(key));
+        let Some((job, held)) = job.and_then(|job| Some((job, certain_demand(job)?))) else {
+            return;
+        };
+        let is_going = self.snapshot.all_running().any(|job| !job.may_be_preempted());
         if is_going || planned_start.yielded || planned_start.at <= self.now {
             return;
         }
@@ -45,23 +47,23 @@ impl Judge<'_> {
     fn bounds_at(&self, at: Time, decisions: &[Decision], grown: bool) -> Bounds<'_> {
         let mut bounds = Bounds::new(self.snapshot.policy(), at);
         let nodes: Vec<&NodeSnapshot> = self.left.values().map(|left| &left.node).collect();
-        bounds.capacity(&nodes);
+        bounds.add_capacity(&nodes);
         let lasts = |ends: Option<Time>| ends.is_none_or(|ends| ends > at);
         let runs = self.snapshot.all_running().filter(|job| lasts(job.ends_by));
-        runs.for_each(|job| bounds.run(job, &self.left));
+        runs.for_each(|job| bounds.add_running(job, &self.left));
         for decision in decisions {
             match decision {
                 Decision::Start { key, allocation, .. } => {
-                    let job = self.snapshot.waiting(*key);
+                    let job = self.snapshot.waiting_job(*key);
                     let ends = |job: &WaitingJob| job.time_limit.map(|limit| self.now + limit);
                     if let Some(job) = job.filter(|job| lasts(ends(job))) {
-                        bounds.start(job, allocation, &self.left);
+                        bounds.add_start(job, allocation, &self.left);
                     }
                 }
                 Decision::Grow { key, shares, .. } if grown => {
-                    let job = self.snapshot.running(*key).filter(|job| lasts(job.ends_by));
+                    let job = self.snapshot.running_job(*key).filter(|job| lasts(job.ends_by));
                     if let Some((_, growing)) = job.zip(self.snapshot.growing(*key)) {
-                        bounds.grow(&growing.asked, shares, &self.left);
+                        bounds.add_growth(&growing.asked, shares, &self.left);
                     }
                 }
                 Decision::Grow { .. } | Decision::Preempt { .. } | Decision::Shrink { .. } => {}
@@ -72,7 +74,7 @@ impl Judge<'_> {
 }
 
 /// What a job will certainly hold: a fixed number of whole GPUs. `None`: not known.
-fn wholly(job: &WaitingJob) -> Option<Held> {
+fn certain_demand(job: &WaitingJob) -> Option<Held> {
     let request = &job.request;
     let gpus = match request.gpus.filter(|_| request.tasks_min.is_none())? {
         GpuRequest::PerNode(count) => u64::from(count.0) * u64::from(request.nodes?.0),

@@ -3,7 +3,7 @@
 //! their limits, bookings.
 
 use super::Judge;
-use super::order::has_no_room;
+use super::order::waits_for_room;
 use crate::model::job::WaitingJob;
 use crate::model::snapshot::PlannedStart;
 use crate::place::backfill::delay_allowed::DelayAllowed;
@@ -15,13 +15,13 @@ use common::time::Time;
 
 impl Judge<'_> {
     /// A job that was promised a start starts, or is promised none that is later.
-    pub(super) fn planned_starts(&mut self, round: &Round) {
+    pub(super) fn check_planned_starts(&mut self, round: &Round) {
         let snapshot = self.snapshot;
-        if snapshot.planned_starts().is_empty() || !self.is_quiet() {
+        if snapshot.planned_starts().is_empty() || !self.nothing_disturbs_plans() {
             return;
         }
         for (key, planned_start) in snapshot.planned_starts() {
-            let Some(job) = snapshot.waiting(*key) else { continue };
+            let Some(job) = snapshot.waiting_job(*key) else { continue };
             if self.started.contains(key) || planned_start.at <= self.now {
                 continue;
             }
@@ -30,13 +30,13 @@ impl Judge<'_> {
             if let Some(new) = round.planned_starts.get(key)
                 && planned_start.nodes.is_empty()
                 && new.nodes.is_empty()
-                && new.first() > planned_start.first()
+                && new.earliest_planned() > planned_start.earliest_planned()
             {
                 self.key = *key;
                 self.fault("the first of its planned starts was forgotten".to_owned());
             }
             let waits_for_room =
-                round.waits.of(snapshot, *key).is_some_and(|reason| has_no_room(&reason));
+                round.waits.reason_of(snapshot, *key).is_some_and(|reason| waits_for_room(&reason));
             if kept
                 || !waits_for_room
                 || !self.binds(job, planned_start)
@@ -62,12 +62,13 @@ impl Judge<'_> {
     /// The latest start to which jobs that run longer than expected may delay the planned start.
     fn latest(&self, job: &WaitingJob, planned_start: &PlannedStart) -> Time {
         let delay = self.queues.get(&job.queue).filter(|_| planned_start.nodes.is_empty());
-        let delay = delay.map(|queue| DelayAllowed::of(queue, job, planned_start.first()));
+        let delay =
+            delay.map(|queue| DelayAllowed::of(queue, job, planned_start.earliest_planned()));
         delay.map_or(planned_start.at, |delay| delay.latest().max(planned_start.at))
     }
 
     /// Whether all jobs keep to their times, and there are no bookings and no nodes out of use.
-    fn is_quiet(&self) -> bool {
+    fn nothing_disturbs_plans(&self) -> bool {
         self.snapshot.reservations().next().is_none()
             && self
                 .snapshot
@@ -78,7 +79,7 @@ impl Judge<'_> {
             && self
                 .snapshot
                 .all_running()
-                .all(|job| job.may_be_asked() && job.ends_by.is_none_or(|ends| ends > self.now))
+                .all(|job| job.may_be_preempted() && job.ends_by.is_none_or(|ends| ends > self.now))
     }
 
     /// Whether the job's queue still makes promises, on these nodes.
@@ -99,11 +100,11 @@ impl Judge<'_> {
     /// Whether the job is among the first of its queue that hold promises, as many as the queue
     /// makes now. A new policy may make fewer; later promises then no longer bind.
     fn is_within_backfill_depth(&self, queue: &Queue, job: &WaitingJob) -> bool {
-        let own = self.place_in_order(job);
+        let own = self.fifo_position(job);
         let is_ahead = |key: &JobKey| {
             self.snapshot
-                .waiting(*key)
-                .is_some_and(|other| other.queue == queue.name && self.place_in_order(other) < own)
+                .waiting_job(*key)
+                .is_some_and(|other| other.queue == queue.name && self.fifo_position(other) < own)
         };
         let ahead = self.snapshot.planned_starts().keys().filter(|key| is_ahead(key)).count();
         queue.backfill.depth == 0 || ahead < queue.backfill.depth as usize
@@ -111,11 +112,11 @@ impl Judge<'_> {
 
     /// Whether any job without reserved nodes could come before this one.
     fn another_may_go_before(&self, job: &WaitingJob) -> bool {
-        let Some(own) = self.place_in_order(job) else { return true };
+        let Some(own) = self.fifo_position(job) else { return true };
         self.snapshot.all_waiting().any(|other| {
             other.key != job.key
                 && self.snapshot.planned_starts().get(&other.key).is_none_or(|p| p.nodes.is_empty())
-                && self.place_in_order(other).is_none_or(|place| place < own)
+                && self.fifo_position(other).is_none_or(|place| place < own)
         })
     }
 }

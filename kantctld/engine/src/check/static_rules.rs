@@ -8,7 +8,7 @@ use common::time::Time;
 
 impl Judge<'_> {
     /// The rules that depend on the job alone.
-    pub(super) fn may_start(&mut self, job: &WaitingJob) {
+    pub(super) fn check_may_start(&mut self, job: &WaitingJob) {
         let now = self.now;
         self.require(!job.held, "starts though held");
         self.require(!job.awaits, "starts before other jobs that it waits for");
@@ -23,11 +23,11 @@ impl Judge<'_> {
             let running = *running;
             self.require(running <= limit, "starts beyond the limit of its array");
         }
-        self.bookings(job);
+        self.check_reservation_time(job);
     }
 
     /// A job in a booking keeps to its time.
-    fn bookings(&mut self, job: &WaitingJob) {
+    fn check_reservation_time(&mut self, job: &WaitingJob) {
         let ends = job.time_limit.map_or(Time(u64::MAX), |limit| self.now + limit);
         let Some(name) = &job.reservation else { return };
         let booked = self.snapshot.reservations().find(|booked| booked.name == *name);
@@ -37,7 +37,7 @@ impl Judge<'_> {
     }
 
     /// A job in a booking keeps to its nodes; other jobs stay off booked nodes.
-    pub(super) fn booked_nodes(&mut self, job: &WaitingJob, node: &common::id::NodeName) {
+    pub(super) fn check_reserved_nodes(&mut self, job: &WaitingJob, node: &common::id::NodeName) {
         let ends = job.time_limit.map_or(Time(u64::MAX), |limit| self.now + limit);
         let mut faults = Vec::new();
         for booked in self.snapshot.reservations() {

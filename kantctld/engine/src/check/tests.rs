@@ -52,7 +52,7 @@ fn faults(snapshot: &Snapshot, decisions: &[Decision]) -> String {
 
 /// Changes job 1.
 fn spoil(snapshot: &mut Snapshot, change: impl Fn(&mut WaitingJob)) {
-    let mut job = WaitingJob::clone(snapshot.waiting(key(1)).unwrap());
+    let mut job = WaitingJob::clone(snapshot.waiting_job(key(1)).unwrap());
     change(&mut job);
     snapshot.set_waiting(job);
 }

@@ -4,8 +4,8 @@
 use super::Judge;
 use crate::model::decision::Decision;
 use crate::model::job::{RunningJob, WaitingJob};
-use crate::model::judge_ledger::sums::{Column, named};
-use crate::model::judge_ledger::who::of_waiting;
+use crate::model::judge_ledger::sums::{Column, named_amount};
+use crate::model::judge_ledger::who::principal_of_waiting;
 use common::id::JobKey;
 use common::job::PreemptReason;
 use common::policy::queue::Queue;
@@ -13,13 +13,13 @@ use common::resource::Share;
 use std::collections::BTreeSet;
 
 impl<'a> Judge<'a> {
-    pub(super) fn yields(&mut self, decisions: &'a [Decision]) {
+    pub(super) fn check_preemptions(&mut self, decisions: &'a [Decision]) {
         let mut victims: BTreeSet<JobKey> = BTreeSet::new();
-        self.starts_behind = behind_who_yields(decisions);
+        self.starts_behind = starts_after_preemption(decisions);
         for decision in decisions {
             let (key, attempt, by, reason) = match decision {
                 Decision::Start { key, .. } => {
-                    self.starts_behind_claims(*key);
+                    self.count_start_after_preemption(*key);
                     continue;
                 }
                 Decision::Grow { .. } => continue,
@@ -29,16 +29,16 @@ impl<'a> Judge<'a> {
             self.key = *key;
             let once = victims.insert(*key);
             self.require(once, "is made to yield twice");
-            let Some(victim) = self.snapshot.running(*key) else {
+            let Some(victim) = self.snapshot.running_job(*key) else {
                 self.fault("is made to yield but does not run");
                 continue;
             };
             self.require(victim.attempt == *attempt, "is made to yield in another attempt");
-            let may = victim.may_be_asked();
+            let may = victim.may_be_preempted();
             self.require(may, "is made to yield though it, or some of it, is on its way out");
             self.require(victim.yields_to.is_none(), "is made to yield again");
-            let gives = self.gives(victim, decision);
-            let Some(by) = self.snapshot.waiting(*by).filter(|job| !job.is_kept_back()) else {
+            let gives = self.shares_given_up(victim, decision);
+            let Some(by) = self.snapshot.waiting_job(*by).filter(|job| !job.is_kept_back()) else {
                 self.fault(format!("yields to job {by}, which does not wait"));
                 continue;
             };
@@ -46,29 +46,29 @@ impl<'a> Judge<'a> {
             let is_fair = self.snapshot.policy().fair_sharing;
             match decision {
                 Decision::Preempt { to, .. } if *reason == PreemptReason::Move => {
-                    self.moves(victim, by, to);
+                    self.check_move(victim, by, to);
                 }
-                _ if is_fair => self.yields_fairly(victim, gives, by, *reason),
-                _ => self.ran_long_enough(victim),
+                _ if is_fair => self.check_yield_fair(victim, gives, by, *reason),
+                _ => self.check_minimum_runtime(victim),
             }
             match reason {
                 PreemptReason::Reclaim if is_fair => {}
-                PreemptReason::Priority => self.by_priority(victim, by),
-                PreemptReason::Reclaim => self.reclaimed(victim, gives, by),
-                PreemptReason::HeadTimeout => self.passed_the_head(victim, by),
+                PreemptReason::Priority => self.check_priority_preemption(victim, by),
+                PreemptReason::Reclaim => self.check_quota_reclaim(victim, gives, by),
+                PreemptReason::HeadTimeout => self.check_head_timeout(victim, by),
                 PreemptReason::Move => {}
             }
             if once {
-                self.bounds.stop(victim, gives, &self.left);
+                self.bounds.subtract_shares(victim, gives, &self.left);
             }
         }
-        self.all_have_yielded();
-        self.all_have_places(decisions);
+        self.check_last_claim();
+        self.check_movers_have_places(decisions);
     }
 
     /// The shares that a victim gives up: all, or those of its last nodes if it runs on without
     /// them.
-    fn gives(&mut self, victim: &'a RunningJob, decision: &Decision) -> &'a [Share] {
+    fn shares_given_up(&mut self, victim: &'a RunningJob, decision: &Decision) -> &'a [Share] {
         let all = victim.allocation.shares();
         match decision {
             Decision::Start { .. } | Decision::Grow { .. } => &[],
@@ -90,14 +90,14 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn ran_long_enough(&mut self, victim: &RunningJob) {
+    fn check_minimum_runtime(&mut self, victim: &RunningJob) {
         let least = self.queues.get(&victim.queue).map(|queue| queue.preemption.runtime_min);
         let has_run = self.now.since(victim.started_at);
         let enough = least.is_none_or(|least| has_run >= least);
         self.require(enough, "is made to yield before it has run for long enough");
     }
 
-    fn by_priority(&mut self, victim: &RunningJob, by: &WaitingJob) {
+    fn check_priority_preemption(&mut self, victim: &RunningJob, by: &WaitingJob) {
         let queue = self.queues.get(&by.queue).copied();
         let may = queue.is_some_and(|queue| queue.preemption.by_priority);
         self.require(may, "yields to priority, which its queue does not know");
@@ -112,7 +112,7 @@ impl<'a> Judge<'a> {
         self.require(is_lower, "yields to a job of no higher priority");
     }
 
-    fn passed_the_head(&mut self, victim: &RunningJob, by: &WaitingJob) {
+    fn check_head_timeout(&mut self, victim: &RunningJob, by: &WaitingJob) {
         let timeout = self.queues.get(&by.queue).and_then(|queue| queue.backfill.head_timeout);
         let waited = self.now.since(by.since());
         let too_long = timeout.is_some_and(|timeout| waited >= timeout);
@@ -123,11 +123,11 @@ impl<'a> Judge<'a> {
     }
 
     /// A lender within its quota reclaims from a queue above its own.
-    fn reclaimed(&mut self, victim: &RunningJob, gives: &[Share], by: &WaitingJob) {
+    fn check_quota_reclaim(&mut self, victim: &RunningJob, gives: &[Share], by: &WaitingJob) {
         let may = self.queues.get(&by.queue).is_some_and(|queue| queue.preemption.reclaim);
         self.require(may, "yields to a queue that takes nothing back");
         let (own, other) =
-            (self.bounds.path(of_waiting(by).queue), self.bounds.path(&victim.queue));
+            (self.bounds.path(principal_of_waiting(by).queue), self.bounds.path(&victim.queue));
         let above = |path: &[&Queue], queue: &Queue| path.iter().any(|q| q.name == queue.name);
         let side: Vec<&Queue> = other.iter().filter(|queue| !above(&own, queue)).copied().collect();
         let lends = own.iter().any(|queue| !above(&other, queue));
@@ -138,12 +138,13 @@ impl<'a> Judge<'a> {
             None,
         );
         let is_lent = |column: &Column| {
-            let mut named_by =
-                side.iter().filter_map(|queue| Some((queue, named(&queue.quota.amounts, column)?)));
+            let mut named_by = side
+                .iter()
+                .filter_map(|queue| Some((queue, named_amount(&queue.quota.amounts, column)?)));
             named_by.any(|(queue, owed)| self.bounds.quota_used(queue, column) > owed)
         };
         let names = |column: &Column| {
-            side.iter().any(|queue| named(&queue.quota.amounts, column).is_some())
+            side.iter().any(|queue| named_amount(&queue.quota.amounts, column).is_some())
         };
         let any = held.amounts.keys().any(|column| is_lent(column) || !names(column));
         self.require(any, "yields what is its queue's by right");
@@ -151,7 +152,7 @@ impl<'a> Judge<'a> {
 }
 
 /// Jobs that start after the first preemption. Preemptions were decided by shares without them.
-fn behind_who_yields(decisions: &[Decision]) -> BTreeSet<JobKey> {
+fn starts_after_preemption(decisions: &[Decision]) -> BTreeSet<JobKey> {
     let yields =
         |one: &&Decision| !matches!(one, Decision::Preempt { .. } | Decision::Shrink { .. });
     let key = |one: &Decision| match one {

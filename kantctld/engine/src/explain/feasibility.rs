@@ -24,13 +24,13 @@ pub fn could_ever_fit(
     request: &Request,
     service: bool,
 ) -> Result<(), WaitReason> {
-    let snapshot = laid_out(snapshot);
+    let snapshot = with_grouped_nodes(snapshot);
     let cluster = &snapshot.cluster;
     if cluster.len() == 0 {
         return Ok(());
     }
     let shape = Shape::new(cluster, &snapshot.policy, queue, request, service, Arc::default());
-    could_fit(cluster, &shape, &shape.sizes(cluster))
+    could_fit(cluster, &shape, &shape.usable_nodes_by_class(cluster))
 }
 
 /// Whether nodes near enough to each other could hold this request if all were up and idle. For
@@ -44,19 +44,19 @@ pub fn could_ever_be_near(
     request: &Request,
     service: bool,
 ) -> Result<(), WaitReason> {
-    let snapshot = laid_out(snapshot);
+    let snapshot = with_grouped_nodes(snapshot);
     let cluster = &snapshot.cluster;
     let shape = Shape::new(cluster, &snapshot.policy, queue, request, service, Arc::default());
     could_be_near(cluster, &shape)
 }
 
 /// The snapshot with its nodes in groups. Before the first round they are not.
-pub(crate) fn laid_out(snapshot: &Snapshot) -> Cow<'_, Snapshot> {
-    if snapshot.cluster.is_laid_out() {
+pub(crate) fn with_grouped_nodes(snapshot: &Snapshot) -> Cow<'_, Snapshot> {
+    if snapshot.cluster.is_grouped() {
         return Cow::Borrowed(snapshot);
     }
     let mut settled = snapshot.clone();
-    settled.settle(Time(0));
+    settled.prepare_for_round(Time(0));
     Cow::Owned(settled)
 }
 
@@ -71,7 +71,7 @@ impl Snapshot {
         let Some(queue) = self.policy.queues.iter().find(|queue| queue.name == job.queue) else {
             return Ok(());
         };
-        let snapshot = laid_out(self);
+        let snapshot = with_grouped_nodes(self);
         let (cluster, policy) = (&snapshot.cluster, &self.policy);
         let shape = Shape::new(cluster, policy, queue, &job.request, job.service, Arc::default());
         let accounting = snapshot.accounting_alone.clone();

@@ -41,19 +41,19 @@ pub struct Forecast {
 #[must_use]
 pub fn forecast(snapshot: &Snapshot, now: Time, key: JobKey) -> Forecast {
     let mut snapshot = snapshot.clone();
-    snapshot.settle(now);
+    snapshot.prepare_for_round(now);
     let round = schedule(&snapshot, now);
     after_round(snapshot, now, key, round)
 }
 
 /// The same, for a settled snapshot whose round is known.
 pub(crate) fn after_round(snapshot: Snapshot, now: Time, key: JobKey, round: Round) -> Forecast {
-    let Some(job) = snapshot.waiting(key).filter(|job| !job.is_kept_back()) else {
+    let Some(job) = snapshot.waiting_job(key).filter(|job| !job.is_kept_back()) else {
         return Forecast::default();
     };
     // A job of higher priority whose begin time comes by then may take the place. A job never
     // starts too late for its deadline.
-    let next_gate = snapshot.wait_queue.next_gate();
+    let next_gate = snapshot.wait_queue.next_due_time();
     let in_time = |at: Time| {
         let ends = at + job.time_limit.unwrap_or_default();
         job.deadline.is_none_or(|deadline| ends <= deadline)
@@ -77,12 +77,12 @@ pub(crate) fn after_round(snapshot: Snapshot, now: Time, key: JobKey, round: Rou
         let (expected_at, nodes) = (Some(planned_start.at), planned_start.nodes.clone());
         return Forecast { expected_at, nodes, ..Forecast::default() };
     }
-    Play { snapshot, at: now, upto: None, after: 0 }.until(key, round)
+    Play { snapshot, at: now, upto: None, after: 0 }.run_until_start(key, round)
 }
 
 /// The nodes at its start, for a job that is promised a start wherever there is room: its nodes are
 /// not chosen yet, so the rounds until then are simulated. Empty: the simulation ends differently.
-pub(crate) fn nodes_then(
+pub(crate) fn simulated_start_nodes(
     snapshot: Snapshot,
     now: Time,
     key: JobKey,
@@ -90,7 +90,7 @@ pub(crate) fn nodes_then(
     then: Time,
 ) -> Vec<NodeName> {
     let upto = Some(then);
-    let played = Play { snapshot, at: now, upto, after: 0 }.until(key, round);
+    let played = Play { snapshot, at: now, upto, after: 0 }.run_until_start(key, round);
     if played.expected_at == Some(then) && !played.bounded { played.nodes } else { Vec::new() }
 }
 
@@ -104,14 +104,14 @@ struct Play {
 }
 
 impl Play {
-    fn until(mut self, key: JobKey, mut round: Round) -> Forecast {
+    fn run_until_start(mut self, key: JobKey, mut round: Round) -> Forecast {
         let mut turns = 0;
         for _ in 0..ROUNDS_MAX {
             let mut starts = round.decisions.iter().filter_map(started);
             if let Some(ahead) = starts.position(|started| started == key) {
                 self.after += u32::try_from(ahead).unwrap_or(u32::MAX);
                 let nodes = starts_on(&round.decisions, key).unwrap_or_default();
-                return Forecast { nodes, ..self.tell(Some(self.at), false) };
+                return Forecast { nodes, ..self.to_forecast(Some(self.at), false) };
             }
             turns += self.snapshot.wait_queue.classes().count() + round.decisions.len();
             if turns > TURNS_MAX || self.upto.is_some_and(|upto| self.at > upto) {
@@ -120,21 +120,21 @@ impl Play {
             let yielded = self.enact(&round);
             let is_unfinished = round.next_look == Some(self.at);
             if !yielded && !is_unfinished && !self.advance_to_next_event(round.next_look) {
-                return self.tell(None, false);
+                return self.to_forecast(None, false);
             }
-            self.snapshot.settle(self.at);
+            self.snapshot.prepare_for_round(self.at);
             round = schedule(&self.snapshot, self.at);
         }
         match round.planned_starts.get(&key) {
             Some(planned_start) => {
                 let nodes = planned_start.nodes.clone();
-                Forecast { nodes, ..self.tell(Some(planned_start.at), false) }
+                Forecast { nodes, ..self.to_forecast(Some(planned_start.at), false) }
             }
-            None => self.tell(Some(self.at), true),
+            None => self.to_forecast(Some(self.at), true),
         }
     }
 
-    const fn tell(&self, expected_at: Option<Time>, bounded: bool) -> Forecast {
+    const fn to_forecast(&self, expected_at: Option<Time>, bounded: bool) -> Forecast {
         Forecast { expected_at, nodes: Vec::new(), after: self.after, bounded }
     }
 
@@ -157,7 +157,7 @@ impl Play {
                         let moves = self.snapshot.moves.iter().copied().chain([self.at]);
                         self.snapshot.moves = moves.collect();
                     }
-                    self.leave(*key, Some(moving).filter(|moving| !moving.to.is_empty()));
+                    self.remove_job(*key, Some(moving).filter(|moving| !moving.to.is_empty()));
                 }
                 Decision::Shrink { key, keeps, .. } => {
                     yielded = true;
@@ -177,7 +177,8 @@ impl Play {
         if !giving_up.is_empty() {
             // Shrinking takes no longer than stopping a job, which takes no time here.
             for key in giving_up {
-                let stays = self.snapshot.running(key).map_or(0, |job| job.staying().len());
+                let stays =
+                    self.snapshot.running_job(key).map_or(0, |job| job.staying_shares().len());
                 self.snapshot.shrink(key, Nodes(u32::try_from(stays).unwrap_or(u32::MAX)));
             }
             return true;
@@ -190,15 +191,15 @@ impl Play {
         let over = over.filter(|job| ends(job, at).is_some_and(|end| end <= next));
         let over: Vec<JobKey> = over.map(|job| job.key).collect();
         for key in over {
-            let goes_on = self.snapshot.goes_on(key, at).is_some();
+            let goes_on = self.snapshot.restarts_elsewhere(key, at).is_some();
             let moving = self.snapshot.moving.get(&key).filter(|_| goes_on).cloned();
-            self.leave(key, moving);
+            self.remove_job(key, moving);
         }
         true
     }
 
     /// Removes a job, for good or to start again elsewhere.
-    fn leave(&mut self, key: JobKey, moving: Option<Moving>) {
+    fn remove_job(&mut self, key: JobKey, moving: Option<Moving>) {
         let again = self.snapshot.movable.get(&key).cloned();
         self.snapshot.remove_job(key);
         if let (Some(again), Some(_)) = (again, &moving) {

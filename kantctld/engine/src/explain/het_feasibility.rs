@@ -3,7 +3,7 @@
 //! Example. One node of 8 GPUs. Components of 5 and 3 GPUs could start together. Components of 5
 //! and 4 could not, though each could by itself.
 
-use crate::explain::feasibility::laid_out;
+use crate::explain::feasibility::with_grouped_nodes;
 use crate::model::decision::Decision;
 use crate::model::job::WaitingJob;
 use crate::model::node_snapshot::NodeSnapshot;
@@ -23,7 +23,7 @@ pub fn could_ever_start_together(
     snapshot: &Snapshot,
     components: Vec<WaitingJob>,
 ) -> Result<(), (usize, WaitReason)> {
-    let snapshot = laid_out(snapshot);
+    let snapshot = with_grouped_nodes(snapshot);
     if snapshot.cluster.len() == 0 {
         return Ok(());
     }
@@ -49,7 +49,7 @@ pub fn could_ever_start_together(
         });
     }
     let now = Time(0);
-    idle.settle(now);
+    idle.prepare_for_round(now);
     let round = schedule(&idle, now);
     let starts = |key: JobKey| {
         let is_it =
@@ -58,7 +58,7 @@ pub fn could_ever_start_together(
     };
     let mut waits = keys.iter().enumerate().filter(|(_, key)| !starts(**key));
     let refusal = |(place, key): (usize, &JobKey)| {
-        let reason = round.waits.of(&idle, *key).unwrap_or(WaitReason::NotConsidered);
+        let reason = round.waits.reason_of(&idle, *key).unwrap_or(WaitReason::NotConsidered);
         (place, reason)
     };
     waits.next().map_or(Ok(()), |wait| Err(refusal(wait)))

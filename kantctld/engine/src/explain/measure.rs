@@ -20,7 +20,9 @@ mod leaf_sizes;
 mod mean;
 mod size;
 
-pub use cluster::{ClusterMeasure, KindMeasure, cluster, fgd, fr_of};
+pub use cluster::{
+    ClusterMeasure, KindMeasure, fgd_fragmentation, fragmentation_ratio_for, measure_cluster,
+};
 pub use job_waits::JobWaits;
 pub use leaf_sizes::LeafSizes;
 pub use mean::Mean;
@@ -40,7 +42,7 @@ pub const BETA: f64 = 0.05;
 
 /// GPU allocation rate: GPUs in use, of all GPUs.
 #[must_use]
-pub fn gar(used: GpuMilli, all: GpuMilli) -> Option<f64> {
+pub fn gpu_allocation_rate(used: GpuMilli, all: GpuMilli) -> Option<f64> {
     ratio(f64::from(used.0), f64::from(all.0))
 }
 
@@ -65,27 +67,27 @@ impl AddAssign for GpuTime {
 /// Scheduling occupancy rate: GPU time held, of all GPU time in the window.
 #[must_use]
 #[allow(clippy::cast_precision_loss)] // 53 bits are more precision than is shown
-pub fn sor(held: GpuTime, there_was: GpuTime) -> Option<f64> {
+pub fn scheduling_occupancy_rate(held: GpuTime, there_was: GpuTime) -> Option<f64> {
     ratio(held.0 as f64, there_was.0 as f64)
 }
 
 /// Whether a node's GPUs are neither wholly free nor wholly in use.
 #[must_use]
-pub const fn is_broken(used: GpuMilli, all: GpuMilli) -> bool {
+pub const fn is_partly_used(used: GpuMilli, all: GpuMilli) -> bool {
     used.0 > 0 && used.0 < all.0
 }
 
 /// GPU fragmentation rate: broken nodes, of the nodes with GPUs. In the variant that a low load
 /// does not flatter: of the nodes with any GPU in use.
 #[must_use]
-pub fn gfr(broken: Nodes, of: Nodes) -> Option<f64> {
+pub fn gpu_fragmentation_rate(broken: Nodes, of: Nodes) -> Option<f64> {
     ratio(f64::from(broken.0), f64::from(of.0))
 }
 
 /// Free thousandths of GPUs of one node that jobs cannot use which need `needed` whole GPUs of a
 /// node, however many such jobs there are.
 #[must_use]
-pub const fn useless_to(needed: Gpus, free: GpuMilli, wholly_free: Gpus) -> GpuMilli {
+pub const fn unusable_free_gpus(needed: Gpus, free: GpuMilli, wholly_free: Gpus) -> GpuMilli {
     let jobs = match wholly_free.0.checked_div(needed.0) {
         Some(jobs) => jobs,
         None => return GpuMilli::ZERO,
@@ -93,10 +95,10 @@ pub const fn useless_to(needed: Gpus, free: GpuMilli, wholly_free: Gpus) -> GpuM
     free.saturating_sub(GpuMilli::WHOLE.times(jobs * needed.0))
 }
 
-/// `FR_g`: free GPUs that jobs of g GPUs cannot use ([`useless_to`], summed), of the free GPUs. If
-/// no GPU is free, it is 0.
+/// `FR_g`: free GPUs that jobs of g GPUs cannot use ([`unusable_free_gpus`], summed), of the free
+/// GPUs. If no GPU is free, it is 0.
 #[must_use]
-pub fn fr(useless: GpuMilli, free: GpuMilli) -> f64 {
+pub fn fragmentation_ratio(useless: GpuMilli, free: GpuMilli) -> f64 {
     ratio(f64::from(useless.0), f64::from(free.0)).unwrap_or(0.0)
 }
 
@@ -112,7 +114,7 @@ pub fn nearest_rank<T: Copy>(sorted: &[T], percent: usize) -> Option<T> {
 /// node. At least 1 for a job that has what it asked for. `None` for a job of at most one GPU,
 /// which has no choice.
 #[must_use]
-pub fn dev_node(used: Nodes, gpus: GpuMilli, gpus_per_node: Gpus) -> Option<f64> {
+pub fn node_deviation(used: Nodes, gpus: GpuMilli, gpus_per_node: Gpus) -> Option<f64> {
     let fewest = gpus.0.div_ceil(1000).checked_div(gpus_per_node.0)?;
     let fewest = fewest + u32::from(fewest * gpus_per_node.0 < gpus.0.div_ceil(1000));
     (gpus > GpuMilli::WHOLE).then(|| f64::from(used.0) / f64::from(fewest))
@@ -121,7 +123,7 @@ pub fn dev_node(used: Nodes, gpus: GpuMilli, gpus_per_node: Gpus) -> Option<f64>
 /// JTTED, raw: leaf groups used, relative to the fewest that have as many GPUs. `None` for a job of
 /// at most one GPU, and where all groups together have too few.
 #[must_use]
-pub fn dev_group(used: u32, gpus: GpuMilli, sizes: &LeafSizes) -> Option<f64> {
+pub fn leaf_group_deviation(used: u32, gpus: GpuMilli, sizes: &LeafSizes) -> Option<f64> {
     let fewest = sizes.fewest(gpus)?;
     (gpus > GpuMilli::WHOLE).then(|| f64::from(used) / f64::from(fewest))
 }
@@ -152,34 +154,44 @@ mod tests {
         let mut snapshot = snapshot(vec![gpu_node("a", 8), gpu_node("b", 8), c]);
         use_gpus(&mut snapshot, "a", 8);
         use_gpus(&mut snapshot, "b", 2);
-        let measure = cluster(&snapshot);
-        assert_eq!((measure.gar(), measure.gfr()), (Some(0.625), Some(0.5)));
-        assert_eq!((measure.gfr_of_used(), measure.fr_8()), (Some(0.5), 1.0));
+        let measure = measure_cluster(&snapshot);
+        assert_eq!(
+            (measure.gpu_allocation_rate(), measure.gpu_fragmentation_rate()),
+            (Some(0.625), Some(0.5))
+        );
+        assert_eq!(
+            (measure.fragmentation_rate_of_used(), measure.fragmentation_ratio_of_8()),
+            (Some(0.5), 1.0)
+        );
 
         let mut held = GpuTime::of(GpuMilli(8000), Span::from_minutes(60));
         held += GpuTime::of(GpuMilli(2000), Span::from_minutes(30));
         let there_was = GpuTime::of(GpuMilli(16_000), Span::from_minutes(60));
-        assert_eq!(sor(held, there_was), Some(9.0 / 16.0));
+        assert_eq!(scheduling_occupancy_rate(held, there_was), Some(9.0 / 16.0));
 
-        let nodes = dev_node(Nodes(2), GpuMilli(2000), Gpus(8)).unwrap();
+        let nodes = node_deviation(Nodes(2), GpuMilli(2000), Gpus(8)).unwrap();
         let sizes = LeafSizes::of([Gpus(8), Gpus(8)].into_iter());
-        let groups = dev_group(2, GpuMilli(2000), &sizes);
+        let groups = leaf_group_deviation(2, GpuMilli(2000), &sizes);
         assert_eq!((nodes, groups), (2.0, Some(2.0)));
         assert!((time_ratio(nodes, groups) - 1.15).abs() < 1e-12);
     }
 
     #[test]
     fn of_nothing_there_is_no_ratio() {
-        assert_eq!(gar(GpuMilli::ZERO, GpuMilli::ZERO), None);
-        assert_eq!(gfr(Nodes(0), Nodes(0)), None);
-        assert_eq!(sor(GpuTime::default(), GpuTime::default()), None);
-        assert_eq!((fr(GpuMilli::ZERO, GpuMilli::ZERO), nearest_rank(&[0; 0], 50)), (0.0, None));
-        assert_eq!(dev_node(Nodes(2), GpuMilli(9000), Gpus(0)), None);
+        assert_eq!(gpu_allocation_rate(GpuMilli::ZERO, GpuMilli::ZERO), None);
+        assert_eq!(gpu_fragmentation_rate(Nodes(0), Nodes(0)), None);
+        assert_eq!(scheduling_occupancy_rate(GpuTime::default(), GpuTime::default()), None);
+        assert_eq!(
+            (fragmentation_ratio(GpuMilli::ZERO, GpuMilli::ZERO), nearest_rank(&[0; 0], 50)),
+            (0.0, None)
+        );
+        assert_eq!(node_deviation(Nodes(2), GpuMilli(9000), Gpus(0)), None);
     }
 
     #[test]
     fn only_wholly_free_gpus_in_full_sets_are_of_use() {
-        let useless = |needed, free, whole| useless_to(Gpus(needed), GpuMilli(free), Gpus(whole)).0;
+        let useless =
+            |needed, free, whole| unusable_free_gpus(Gpus(needed), GpuMilli(free), Gpus(whole)).0;
         assert_eq!(useless(8, 8000, 8), 0);
         assert_eq!(useless(8, 7500, 7), 7500);
         assert_eq!(useless(8, 17_500, 17), 1500);
@@ -189,10 +201,17 @@ mod tests {
 
     #[test]
     fn a_job_on_as_few_nodes_as_may_be_is_not_stretched() {
-        assert_eq!(dev_node(Nodes(2), GpuMilli(9000), Gpus(8)), Some(1.0));
-        assert_eq!(dev_node(Nodes(3), GpuMilli(16_000), Gpus(8)), Some(1.5));
-        assert_eq!(dev_node(Nodes(1), GpuMilli(1000), Gpus(8)), None, "one GPU has no choice");
-        assert_eq!(dev_group(1, GpuMilli(500), &LeafSizes::of([Gpus(8)].into_iter())), None);
+        assert_eq!(node_deviation(Nodes(2), GpuMilli(9000), Gpus(8)), Some(1.0));
+        assert_eq!(node_deviation(Nodes(3), GpuMilli(16_000), Gpus(8)), Some(1.5));
+        assert_eq!(
+            node_deviation(Nodes(1), GpuMilli(1000), Gpus(8)),
+            None,
+            "one GPU has no choice"
+        );
+        assert_eq!(
+            leaf_group_deviation(1, GpuMilli(500), &LeafSizes::of([Gpus(8)].into_iter())),
+            None
+        );
         assert!((time_ratio(2.0, None) - 1.1).abs() < 1e-12, "without groups nodes alone count");
     }
 }

@@ -23,7 +23,7 @@ pub struct Overtaking {
 #[must_use]
 pub fn overtaking(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<Overtaking> {
     let policy = &snapshot.policy;
-    let job = snapshot.waiting(key).filter(|_| snapshot.class_of(key).is_some())?;
+    let job = snapshot.waiting_job(key).filter(|_| snapshot.class_of(key).is_some())?;
     let queues = Queues::new(policy, &snapshot.places);
     let queue = queues.get(&job.queue)?;
     let candidates = queue.backfill.candidates;
@@ -73,7 +73,7 @@ mod tests {
             change_policy(&mut snapshot, |policy| {
                 policy.queues[0].backfill.candidates = candidates;
             });
-            snapshot.settle(NOW);
+            snapshot.prepare_for_round(NOW);
             let jobs = [1, 2, 3, 5].map(|job| overtaking(&snapshot, NOW, key(job)));
             let found = jobs.map(|found| found.map_or(0, |found| found.jobs));
             assert_eq!(found, counts, "{candidates:?}");

@@ -17,12 +17,12 @@ use common::time::Time;
 /// wait. The cost grows with the number of jobs before it.
 #[must_use]
 pub fn position(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<u32> {
-    if !snapshot.is_settled(now) {
+    if !snapshot.is_ready_for_round(now) {
         let mut settled = snapshot.clone();
-        settled.settle(now);
+        settled.prepare_for_round(now);
         return position(&settled, now, key);
     }
-    let job = snapshot.waiting(key)?;
+    let job = snapshot.waiting_job(key)?;
     let classes = snapshot.wait_queue.classes().map(|(_, class)| class);
     let before: usize = if snapshot.class_of(key).is_some() {
         let (accounts, half_life) =
@@ -30,10 +30,11 @@ pub fn position(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<u32> {
         let fair = FairShare::new(&snapshot.usage, accounts, half_life, now);
         let multifactor = Multifactor::new(&snapshot.policy, &fair, &snapshot.capacity);
         let first = facts_of(snapshot, job);
-        let own = place(&multifactor, first.as_ref(), job, now);
+        let own = rank_with_facts(&multifactor, first.as_ref(), job, now);
         let ahead = |class: &crate::model::wait_queue::Class| {
             let first = class.jobs().next().and_then(|job| facts_of(snapshot, job));
-            let places = class.jobs().map(|job| place(&multifactor, first.as_ref(), job, now));
+            let places =
+                class.jobs().map(|job| rank_with_facts(&multifactor, first.as_ref(), job, now));
             places.take_while(|place| *place < own).count()
         };
         classes.map(ahead).sum()
@@ -53,7 +54,7 @@ fn facts_of<'a>(snapshot: &'a Snapshot, job: &'a WaitingJob) -> Option<Facts<'a>
 }
 
 /// The rank of a job with these facts, except for its number and since when it waits.
-fn place(
+fn rank_with_facts(
     multifactor: &Multifactor<'_>,
     equivalent: Option<&Facts<'_>>,
     job: &WaitingJob,
@@ -88,7 +89,7 @@ mod tests {
                 }
                 snapshot.set_waiting(one);
             }
-            for (place, key) in (1..).zip(crate::in_order(&snapshot, NOW)) {
+            for (place, key) in (1..).zip(crate::waiting_jobs_in_order(&snapshot, NOW)) {
                 assert_eq!(position(&snapshot, NOW, key), Some(place), "{order:?}: job {key}");
             }
             assert_eq!(position(&snapshot, NOW, key(31)), None);

@@ -17,9 +17,9 @@ pub fn priority_breakdowns(
     now: Time,
     keys: &[JobKey],
 ) -> Vec<(JobKey, PriorityBreakdown)> {
-    if !snapshot.is_settled(now) {
+    if !snapshot.is_ready_for_round(now) {
         let mut settled = snapshot.clone();
-        settled.settle(now);
+        settled.prepare_for_round(now);
         return priority_breakdowns(&settled, now, keys);
     }
     let policy = snapshot.policy();
@@ -27,7 +27,7 @@ pub fn priority_breakdowns(
     let fair = FairShare::new(&snapshot.usage, &policy.accounts, half_life_hours, now);
     let multifactor = Multifactor::new(policy, &fair, &snapshot.capacity);
     let breakdown = |key: &JobKey| {
-        let job = snapshot.waiting(*key)?;
+        let job = snapshot.waiting_job(*key)?;
         let queue = policy.queues.iter().find(|queue| queue.name == job.queue)?;
         let qos = job.qos.as_ref();
         let qos = qos.and_then(|name| policy.qos.iter().find(|qos| qos.name == *name));

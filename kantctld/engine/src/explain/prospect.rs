@@ -6,7 +6,7 @@
 
 use super::standings::standings;
 use crate::model::job::RunningJob;
-use crate::model::shares::runtime::{Method, always_min, reclaim_min};
+use crate::model::shares::runtime::{Method, protection_from_all, reclaim_protection};
 use crate::model::shares::tree::{QueueAt, Tree};
 use crate::model::shares::{Kinds, terms};
 use crate::model::snapshot::Snapshot;
@@ -35,9 +35,9 @@ pub struct Prospect {
 /// ```
 #[must_use]
 pub fn prospect(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<Prospect> {
-    let running = snapshot.running(key);
+    let running = snapshot.running_job(key);
     let own = running.map(|job| &job.queue);
-    let own = own.or_else(|| Some(&snapshot.waiting(key)?.queue))?;
+    let own = own.or_else(|| Some(&snapshot.waiting_job(key)?.queue))?;
     let protections = ReclaimProtections::of(snapshot);
     let (at, _) = protections.spans.get(own)?;
     let tree = &protections.tree;
@@ -64,7 +64,9 @@ impl<'a> ReclaimProtections<'a> {
         // Bounds do not matter here.
         let none = Kinds::new();
         let tree = Tree::new(terms(queues, &none));
-        let spans = all.map(|(at, queue)| (&queue.name, (QueueAt(at), spans(&tree, QueueAt(at)))));
+        let spans = all.map(|(at, queue)| {
+            (&queue.name, (QueueAt(at), reclaim_protection_spans(&tree, QueueAt(at))))
+        });
         Self { spans: spans.collect(), tree }
     }
 
@@ -77,14 +79,14 @@ impl<'a> ReclaimProtections<'a> {
 }
 
 /// How long the queue's jobs are protected from other queues, from the nearest that could reclaim.
-fn spans(tree: &Tree, at: QueueAt) -> Vec<Span> {
+fn reclaim_protection_spans(tree: &Tree, at: QueueAt) -> Vec<Span> {
     let path = tree.path(at);
     let says = |at: QueueAt| tree.terms[at.0].protection;
     // A sibling of one of these queues is subject to the settings of that queue.
     let beside = |place: &usize| tree.below(path.get(place + 1).copied()).len() > 1;
-    let always = always_min(path, says);
+    let always = protection_from_all(path, says);
     let least = |place: usize| {
-        let own = reclaim_min((&path[place + 1..], path), Method::Lca, says, Span(0));
+        let own = reclaim_protection((&path[place + 1..], path), Method::Lca, says, Span(0));
         own.max(always)
     };
     (0..path.len()).filter(beside).map(least).collect()
@@ -132,7 +134,7 @@ mod tests {
         assert_eq!(names, ["x", "lab"]);
         assert_eq!(gpus_of(&outlook(1).queues[1]).unwrap().held, 4000);
         let protections = ReclaimProtections::of(&world.snapshot);
-        let ends = protections.ends(world.snapshot.running(key(1)).unwrap());
+        let ends = protections.ends(world.snapshot.running_job(key(1)).unwrap());
         assert_eq!(ends.collect::<Vec<_>>(), [world.minute(30), world.minute(10)]);
     }
 }

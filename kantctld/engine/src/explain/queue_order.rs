@@ -12,17 +12,17 @@ use std::collections::BTreeSet;
 /// waiting jobs, so call it on request, not in each round. An unsettled snapshot is copied and
 /// settled.
 #[must_use]
-pub fn in_order(snapshot: &Snapshot, now: Time) -> Vec<JobKey> {
-    if !snapshot.is_settled(now) {
+pub fn waiting_jobs_in_order(snapshot: &Snapshot, now: Time) -> Vec<JobKey> {
+    if !snapshot.is_ready_for_round(now) {
         let mut settled = snapshot.clone();
-        settled.settle(now);
-        return in_order(&settled, now);
+        settled.prepare_for_round(now);
+        return waiting_jobs_in_order(&settled, now);
     }
     let mut scan = QueueScan::new(snapshot, now);
     let mut keys = Vec::with_capacity(snapshot.waiting_count());
     while let Some(turn) = scan.next(|_, _| false) {
         keys.push(turn.job.key);
-        scan.tell(&turn, Next::MayTry, false);
+        scan.report_turn(&turn, Next::MayTry, false);
     }
     let seen: BTreeSet<JobKey> = keys.iter().copied().collect();
     keys.extend(snapshot.all_waiting().map(|job| job.key).filter(|key| !seen.contains(key)));

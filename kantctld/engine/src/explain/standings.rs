@@ -2,7 +2,7 @@
 //! to, and what it borrows from which queue. Shares are those of the next round, computed by the
 //! same code.
 
-use crate::model::claims::of_asking;
+use crate::model::claims::of_shape;
 use crate::model::shares::tree::{QueueAt, Tree};
 use crate::model::shares::{Kinds, terms};
 use crate::model::shares::{Resource, UNLIMITED};
@@ -39,9 +39,9 @@ struct Column<'a> {
 /// ```
 #[must_use]
 pub fn standings(snapshot: &Snapshot, now: Time) -> Vec<ShareView> {
-    if !snapshot.is_settled(now) {
+    if !snapshot.is_ready_for_round(now) {
         let mut settled = snapshot.clone();
-        settled.settle(now);
+        settled.prepare_for_round(now);
         return standings(&settled, now);
     }
     let policy = &snapshot.policy;
@@ -55,28 +55,28 @@ pub fn standings(snapshot: &Snapshot, now: Time) -> Vec<ShareView> {
         .iter()
         .map(|queue| {
             let (owed, most) = (&queue.quota.amounts, &queue.quota.at_most);
-            columns.iter().map(|one| said(*one, owed, most)).collect()
+            columns.iter().map(|one| initial_share(*one, owed, most)).collect()
         })
         .collect();
     tally(&mut state, &tree, &columns, &mut all);
     let mut capacity: Vec<u64> =
-        columns.iter().map(|one| one.of(&snapshot.capacity).unwrap_or(0)).collect();
+        columns.iter().map(|one| one.amount_in(&snapshot.capacity).unwrap_or(0)).collect();
     if policy.fair_sharing {
         let accounts = Accounts::of(&mut state);
         for (column, capacity) in columns.iter().zip(&mut capacity) {
             if let Some(resource) = column.resource() {
-                *capacity = amount(accounts.total.of(resource));
+                *capacity = non_negative_amount(accounts.total.get(resource));
             }
         }
-        shared(&accounts.tree, &columns, &mut all);
+        apply_fair_shares(&accounts.tree, &columns, &mut all);
         for (shares, used) in all.iter_mut().zip(used_ppm(snapshot, now)) {
             let gpus = columns.iter().position(|one| one.resource() == Some(Resource::Gpu));
             gpus.into_iter().for_each(|at| shares[at].used_ppm = Some(used));
         }
     }
-    let order = in_order(&tree);
+    let order = queues_parent_first(&tree);
     for column in capacity.into_iter().enumerate() {
-        lend(policy, &tree, &order, column, &mut all);
+        fill_in_lending(policy, &tree, &order, column, &mut all);
     }
     let view = |at: QueueAt| {
         let queue = &queues[at.0];
@@ -102,7 +102,7 @@ impl Column<'_> {
         }
     }
 
-    fn of(&self, amounts: &Amounts) -> Option<u64> {
+    fn amount_in(&self, amounts: &Amounts) -> Option<u64> {
         let milli = |gpus: Gpus| u64::from(gpus.0) * 1000;
         match (self.what, self.kind) {
             (What::Gpus, Some(kind)) => amounts.gpus.get(kind).copied().map(milli),
@@ -112,7 +112,7 @@ impl Column<'_> {
         }
     }
 
-    fn of_claim(&self, claim: &Claim, accounting: &UsageAccounting) -> u64 {
+    fn amount_in_claim(&self, claim: &Claim, accounting: &UsageAccounting) -> u64 {
         match (self.what, self.kind) {
             (What::Gpus, Some(kind)) => {
                 let known = |index| claim.kinds().iter().find(|(kind, _)| *kind == index);
@@ -144,12 +144,12 @@ fn columns<'a>(policy: &'a Policy, capacity: &Amounts) -> Vec<Column<'a>> {
     columns
 }
 
-fn said(column: Column<'_>, owed: &Amounts, most: &Amounts) -> ShareOf {
+fn initial_share(column: Column<'_>, owed: &Amounts, most: &Amounts) -> ShareOf {
     ShareOf {
         what: column.what,
         gpu_kind: column.kind.cloned(),
-        quota: column.of(owed),
-        at_most: column.of(most),
+        quota: column.amount_in(owed),
+        at_most: column.amount_in(most),
         held: 0,
         firm: 0,
         waiting: 0,
@@ -176,7 +176,7 @@ fn tally(
                    change: &dyn Fn(&mut ShareOf, u64)| {
         for at in tree.path(QueueAt(at)) {
             for (column, share) in columns.iter().zip(&mut all[at.0]) {
-                change(share, column.of_claim(claim, accounting));
+                change(share, column.amount_in_claim(claim, accounting));
             }
         }
     };
@@ -193,30 +193,31 @@ fn tally(
         let shape = state.shape_for(&queues[at], job);
         let (account, qos) = (job.account.as_ref(), job.qos.as_ref());
         let principal = state.accounting.known_principal(&job.queue, job.owner, account, qos);
-        let claim = of_asking(state.shapes.get(shape), principal, &state.accounting);
+        let claim = of_shape(state.shapes.get(shape), principal, &state.accounting);
         add(&claim, at, &state.accounting, &|share, amount| share.waiting += amount);
     }
 }
 
 /// Replaces these amounts by those of a fair-sharing round.
-fn shared(tree: &Tree, columns: &[Column<'_>], all: &mut [Vec<ShareOf>]) {
+fn apply_fair_shares(tree: &Tree, columns: &[Column<'_>], all: &mut [Vec<ShareOf>]) {
     for (at, shares) in all.iter_mut().enumerate() {
         let (terms, account) = (&tree.terms[at], &tree.accounts[at]);
         for (column, share) in columns.iter().zip(shares) {
             let Some(resource) = column.resource() else { continue };
-            let bound = |of: i64| (of != UNLIMITED).then(|| amount(of));
-            share.quota = bound(terms.quota.of(resource));
-            share.at_most = bound(terms.limit.of(resource));
-            share.held = amount(account.allocated.of(resource));
-            share.firm = amount(account.firm.of(resource));
-            share.waiting = amount(account.request.of(resource)).saturating_sub(share.held);
-            share.share = Some(amount(account.fair.of(resource)));
+            let bound = |of: i64| (of != UNLIMITED).then(|| non_negative_amount(of));
+            share.quota = bound(terms.quota.get(resource));
+            share.at_most = bound(terms.limit.get(resource));
+            share.held = non_negative_amount(account.allocated.get(resource));
+            share.firm = non_negative_amount(account.firm.get(resource));
+            share.waiting =
+                non_negative_amount(account.request.get(resource)).saturating_sub(share.held);
+            share.share = Some(non_negative_amount(account.fair.get(resource)));
         }
     }
 }
 
 /// All queues, each after its parent, older before younger.
-fn in_order(tree: &Tree) -> Vec<QueueAt> {
+fn queues_parent_first(tree: &Tree) -> Vec<QueueAt> {
     let family = |above: Option<QueueAt>| {
         let mut family = tree.below(above).to_vec();
         family.sort_by_key(|at| std::cmp::Reverse(tree.seniority(*at)));
@@ -231,7 +232,7 @@ fn in_order(tree: &Tree) -> Vec<QueueAt> {
     order
 }
 
-fn lend(
+fn fill_in_lending(
     policy: &Policy,
     tree: &Tree,
     order: &[QueueAt],
@@ -256,7 +257,7 @@ fn lend(
     }
 }
 
-fn amount(of: i64) -> u64 {
+fn non_negative_amount(of: i64) -> u64 {
     u64::try_from(of).unwrap_or(0)
 }
 

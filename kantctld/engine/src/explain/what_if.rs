@@ -10,7 +10,7 @@
 //! holds 4 GPUs of b without an end. Job 3 asks for 8 GPUs: it starts in 60 minutes, on a. If it
 //! asked for 4, it would start now, on b.
 
-use crate::explain::forecast::{after_round, nodes_then, starts_on};
+use crate::explain::forecast::{after_round, simulated_start_nodes, starts_on};
 use crate::model::job::WaitingJob;
 use crate::model::snapshot::Snapshot;
 use crate::round::schedule;
@@ -35,8 +35,8 @@ pub struct Outlook {
 /// When a waiting job starts, as it is. `None`: no such job waits.
 #[must_use]
 pub fn outlook(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<Outlook> {
-    snapshot.waiting(key)?;
-    Some(look(snapshot.clone(), now, key))
+    snapshot.waiting_job(key)?;
+    Some(outlook_in_snapshot(snapshot.clone(), now, key))
 }
 
 /// When a job would start with this request. The job's own promise does not hold for another
@@ -46,16 +46,16 @@ pub fn what_if(snapshot: &Snapshot, now: Time, changed: WaitingJob) -> Outlook {
     let (mut copy, key) = (snapshot.clone(), changed.key);
     copy.remove_job(key);
     copy.set_waiting(changed);
-    look(copy, now, key)
+    outlook_in_snapshot(copy, now, key)
 }
 
-fn look(mut snapshot: Snapshot, now: Time, key: JobKey) -> Outlook {
-    snapshot.settle(now);
+fn outlook_in_snapshot(mut snapshot: Snapshot, now: Time, key: JobKey) -> Outlook {
+    snapshot.prepare_for_round(now);
     let round = schedule(&snapshot, now);
     if let Some(nodes) = starts_on(&round.decisions, key) {
         return Outlook { starts_on: Some(nodes), ..Outlook::default() };
     }
-    let reason = round.waits.of(&snapshot, key).or(Some(WaitReason::NotConsidered));
+    let reason = round.waits.reason_of(&snapshot, key).or(Some(WaitReason::NotConsidered));
     if matches!(reason, Some(WaitReason::NeverFits { .. } | WaitReason::NeverNear { .. })) {
         return Outlook { reason, ..Outlook::default() };
     }
@@ -63,7 +63,7 @@ fn look(mut snapshot: Snapshot, now: Time, key: JobKey) -> Outlook {
     if let Some(then) = forecast.expected_at.filter(|_| forecast.nodes.is_empty())
         && !forecast.bounded
     {
-        forecast.nodes = nodes_then(snapshot, now, key, round, then);
+        forecast.nodes = simulated_start_nodes(snapshot, now, key, round, then);
     }
     Outlook {
         starts_on: None,

@@ -40,7 +40,7 @@ pub(crate) fn of_part(
     debug_assert!(jobs <= 1, "a part of one job counts as no job or as one");
     let mut claim = Claim::new(principal);
     claim.jobs = jobs;
-    for (share, at) in shares.iter().zip(cluster.places(shares)) {
+    for (share, at) in shares.iter().zip(cluster.node_indices(shares)) {
         add_share(&mut claim, share, at.map(|at| &*cluster.node(at).class), accounting);
     }
     claim
@@ -84,18 +84,18 @@ fn add_share(
 
 /// What a waiting job of this shape asks for before its nodes are known; an elastic job with its
 /// minimum.
-pub(crate) fn of_asking(
+pub(crate) fn of_shape(
     shape: &Shape<'_>,
     principal: Principal,
     accounting: &UsageAccounting,
 ) -> Claim {
-    let fewest = shape.fewest();
-    of_waiting(&fewest.demand, fewest.nodes().unwrap_or(Nodes(1)), principal, accounting)
+    let fewest = shape.with_fewest_tasks();
+    of_demand(&fewest.demand, fewest.node_count().unwrap_or(Nodes(1)), principal, accounting)
 }
 
 /// What a waiting job asks for on `nodes` nodes, before those are known. A job for whole nodes asks
 /// at least for what it names.
-pub(crate) fn of_waiting(
+pub(crate) fn of_demand(
     demand: &Demand<'_>,
     nodes: Nodes,
     principal: Principal,

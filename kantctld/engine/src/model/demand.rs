@@ -69,7 +69,7 @@ impl<'a> Demand<'a> {
 
     /// The same demand, where the job may use nodes of these classes only.
     #[must_use]
-    pub fn among<'c>(mut self, classes: impl Iterator<Item = &'c Class>) -> Self {
+    pub fn limited_to_classes<'c>(mut self, classes: impl Iterator<Item = &'c Class>) -> Self {
         if let Some(parts) = &mut self.parts {
             let each = classes.filter_map(|class| self.request.gpu_part_on(&class.inventory.gpus));
             let fits = |part: &GpuMilli| *part <= GpuMilli::WHOLE;
@@ -129,15 +129,15 @@ impl<'a> Demand<'a> {
     }
 
     /// What a part takes on a node of this class.
-    pub fn takes(&self, part: Part, class: &Class) -> Takes {
+    pub fn usage_on_class(&self, part: Part, class: &Class) -> Takes {
         let mut resources = self.amounts_of(part, class.inventory.memory);
         let (gpus, milli, shared) = match self.parts {
-            Some(parts) => (Gpus::ZERO, class.part(self.request), parts.devices),
+            Some(parts) => (Gpus::ZERO, class.gpu_fraction(self.request), parts.devices),
             None => (part.gpus, GpuMilli::ZERO, Gpus::ZERO),
         };
         let whole_node = self.request.exclusive;
         resources.gpus = gpus;
-        let accepted = class.accepted(self.request);
+        let accepted = class.accepted_positions(self.request);
         Takes { resources, accepted, milli, shared, whole_node }
     }
 

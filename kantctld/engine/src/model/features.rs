@@ -12,7 +12,11 @@ pub(crate) struct Featured<'a>(BTreeMap<&'a Constraint, Rc<[bool]>>);
 
 impl<'a> Featured<'a> {
     /// Whether each node, by position, satisfies the constraint.
-    pub fn of(&mut self, cluster: &ClusterIndex, constraint: &'a Constraint) -> Rc<[bool]> {
+    pub fn nodes_satisfying(
+        &mut self,
+        cluster: &ClusterIndex,
+        constraint: &'a Constraint,
+    ) -> Rc<[bool]> {
         self.0.entry(constraint).or_insert_with(|| nodes_with(cluster, constraint)).clone()
     }
 }

@@ -84,14 +84,14 @@ impl WaitingJob {
     }
 
     /// How long it is expected to run, otherwise its time limit; the maximum if it has none.
-    pub(crate) fn length(&self) -> Span {
+    pub(crate) fn expected_length(&self) -> Span {
         let limit = self.time_limit.unwrap_or(UNLIMITED);
         self.expected.map_or(limit, |expected| expected.min(limit))
     }
 
     /// Its length, rounded up to three binary digits: by at most a quarter.
     pub(crate) fn rounded_length(&self) -> Span {
-        let length = self.length().0;
+        let length = self.expected_length().0;
         let below = (u64::BITS - length.leading_zeros()).saturating_sub(3);
         Span(length.div_ceil(1 << below).checked_mul(1 << below).unwrap_or(length))
     }
@@ -104,7 +104,7 @@ impl WaitingJob {
 
     /// The earliest time at which it may start, whatever is free. `None`: none is known.
     #[must_use]
-    pub fn gate(&self) -> Option<Time> {
+    pub fn earliest_start(&self) -> Option<Time> {
         self.begin_at.max(self.not_before)
     }
 }
@@ -162,27 +162,27 @@ pub struct RunningJob {
 impl RunningJob {
     /// Its start or last checkpoint. It loses the work since then if it is stopped.
     #[must_use]
-    pub fn loses_since(&self) -> Time {
+    pub fn unsaved_since(&self) -> Time {
         self.saved_at.map_or(self.started_at, |saved| saved.max(self.started_at))
     }
 
     /// What the job keeps. For a job that is ending: all that it has.
     #[must_use]
-    pub fn staying(&self) -> &[Share] {
+    pub fn staying_shares(&self) -> &[Share] {
         let shares = self.allocation.shares();
         &shares[..shares.len().saturating_sub(self.leaving as usize)]
     }
 
     /// What the job gives up while it runs on.
     #[must_use]
-    pub fn given_up(&self) -> &[Share] {
-        &self.allocation.shares()[self.staying().len()..]
+    pub fn given_up_shares(&self) -> &[Share] {
+        &self.allocation.shares()[self.staying_shares().len()..]
     }
 
     /// Whether the job may be preempted or shrunk. A job that is giving up nodes is left alone
     /// until they are gone.
     #[must_use]
-    pub const fn may_be_asked(&self) -> bool {
+    pub const fn may_be_preempted(&self) -> bool {
         !self.ending && self.leaving == 0
     }
 }

@@ -67,10 +67,18 @@ impl<'a> Shape<'a> {
         typical: Arc<Yardsticks>,
     ) -> Self {
         let featured = request.constraint.as_ref().map(|asked| nodes_with(cluster, asked));
-        Self::made(cluster, has_zones(policy), queue, request, service, typical, featured)
+        Self::with_feature_nodes(
+            cluster,
+            has_zones(policy),
+            queue,
+            request,
+            service,
+            typical,
+            featured,
+        )
     }
 
-    pub fn made(
+    pub fn with_feature_nodes(
         cluster: &'a ClusterIndex,
         has_zones: bool,
         queue: &'a Queue,
@@ -97,11 +105,11 @@ impl<'a> Shape<'a> {
             spread: Nodes(1),
         };
         if request.gpu_parts().is_some_and(|parts| matches!(parts.each, PartSize::Memory(_))) {
-            let sizes = shape.sizes(cluster);
-            shape.demand = shape.demand.among(sizes.iter().map(|(class, _)| &**class));
+            let sizes = shape.usable_nodes_by_class(cluster);
+            shape.demand = shape.demand.limited_to_classes(sizes.iter().map(|(class, _)| &**class));
         }
         if let (None, Some(gpus)) = (request.nodes, shape.demand.gpus_total()) {
-            shape.spread = shape.spread_over(cluster, gpus);
+            shape.spread = shape.fewest_nodes_for_gpus(cluster, gpus);
         }
         shape
     }
@@ -152,7 +160,7 @@ impl<'a> Shape<'a> {
     }
 
     /// The number of nodes it is placed on. `None`: as few as hold its tasks.
-    pub fn nodes(&self) -> Option<Nodes> {
+    pub fn node_count(&self) -> Option<Nodes> {
         let request = self.demand.request;
         request.nodes.or_else(|| self.demand.gpus_total().map(|_| self.spread)).or_else(|| {
             (self.demand.tasks.0 == 1 || request.tasks_per_node == Some(Tasks(1)))
@@ -161,7 +169,7 @@ impl<'a> Shape<'a> {
     }
 
     /// The same shape with the fewest tasks with which an elastic job runs.
-    pub fn fewest(&self) -> Cow<'_, Self> {
+    pub fn with_fewest_tasks(&self) -> Cow<'_, Self> {
         match self.demand.request.tasks_min {
             None => Cow::Borrowed(self),
             Some(least) => {
@@ -173,10 +181,10 @@ impl<'a> Shape<'a> {
 
     /// The fewest nodes that are up and, if idle, could hold the GPUs evenly; if those cannot, of
     /// all nodes; if none can, as many as the GPUs need, for the reason that is shown.
-    fn spread_over(&self, cluster: &ClusterIndex, gpus: Gpus) -> Nodes {
-        let all = self.sizes(cluster);
+    fn fewest_nodes_for_gpus(&self, cluster: &ClusterIndex, gpus: Gpus) -> Nodes {
+        let all = self.usable_nodes_by_class(cluster);
         if cluster.unusable_count() > 0 {
-            let up = self.sizes_of(cluster, |at| cluster.node(at).is_usable());
+            let up = self.counted_nodes_by_class(cluster, |at| cluster.node(at).is_usable());
             let spread = self.fewest_nodes(&up, gpus);
             if self.could_hold(&up, spread) {
                 return spread;
@@ -208,28 +216,28 @@ impl<'a> Shape<'a> {
     }
 
     /// How many nodes of each class it may use, up or down.
-    pub fn sizes(&self, cluster: &ClusterIndex) -> Vec<(Arc<Class>, u32)> {
+    pub fn usable_nodes_by_class(&self, cluster: &ClusterIndex) -> Vec<(Arc<Class>, u32)> {
         if self.may_have_all() {
             return cluster.class_sizes().to_vec();
         }
-        self.sizes_of(cluster, |_| true)
+        self.counted_nodes_by_class(cluster, |_| true)
     }
 
     /// Whether it may use the node, up or down, large enough or not.
-    pub fn may_have(&self, cluster: &ClusterIndex, at: NodeIndex) -> bool {
+    pub fn may_ever_use(&self, cluster: &ClusterIndex, at: NodeIndex) -> bool {
         self.allows(at)
             && self.sides().iter().any(|placing| self.is_on_side(cluster, at, placing.side))
     }
 
     /// The same for certain nodes.
-    fn sizes_of(
+    fn counted_nodes_by_class(
         &self,
         cluster: &ClusterIndex,
         counts: impl Fn(NodeIndex) -> bool,
     ) -> Vec<(Arc<Class>, u32)> {
         let mut sizes: BTreeMap<crate::model::cluster::class::ClassKey, (Arc<Class>, u32)> =
             BTreeMap::new();
-        let mine = |at: &NodeIndex| self.may_have(cluster, *at) && counts(*at);
+        let mine = |at: &NodeIndex| self.may_ever_use(cluster, *at) && counts(*at);
         for (_, node) in cluster.nodes().filter(|(at, _)| mine(at)) {
             sizes.entry(node.class.key()).or_insert_with(|| (node.class.clone(), 0)).1 += 1;
         }
@@ -240,7 +248,7 @@ impl<'a> Shape<'a> {
     pub fn fits_idle(&self, class: &Class, part: Part) -> bool {
         let request = self.demand.request;
         request.tasks_per_node.is_none_or(|most| part.tasks <= most)
-            && Free::whole(class).holds(self.demand.takes(part, class))
+            && Free::of_idle_node(class).holds(self.demand.usage_on_class(part, class))
     }
 }
 

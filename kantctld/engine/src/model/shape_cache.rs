@@ -62,7 +62,7 @@ impl<'a> ShapeCache<'a> {
     }
 
     /// What FGD measures fragmentation against.
-    pub fn typical(&self) -> Arc<Yardsticks> {
+    pub fn yardsticks(&self) -> Arc<Yardsticks> {
         self.typical.clone()
     }
 
@@ -77,13 +77,13 @@ impl<'a> ShapeCache<'a> {
         if let Some(known) = self.by_kind.get(&kind) {
             return *known;
         }
-        let shape = self.of(cluster, policy, queue, job);
+        let shape = self.for_job(cluster, policy, queue, job);
         self.by_kind.insert(kind, shape);
         shape
     }
 
     /// The shape of a job of this queue.
-    pub fn of(
+    pub fn for_job(
         &mut self,
         cluster: &'a ClusterIndex,
         policy: &Policy,
@@ -104,9 +104,11 @@ impl<'a> ShapeCache<'a> {
         let room = (looks, request, job.service, job.reservation.as_ref());
         let room = *self.rooms.entry(room).or_insert(next);
         if room == next {
-            let featured =
-                request.constraint.as_ref().map(|asked| self.featured.of(cluster, asked));
-            self.shapes.push(Shape::made(
+            let featured = request
+                .constraint
+                .as_ref()
+                .map(|asked| self.featured.nodes_satisfying(cluster, asked));
+            self.shapes.push(Shape::with_feature_nodes(
                 cluster,
                 *self.has_zones.get_or_insert_with(|| has_zones(policy)),
                 queue,
@@ -146,7 +148,7 @@ impl<'a> ShapeCache<'a> {
     }
 
     /// Notes that a job of this index that ends then did not fit.
-    pub fn did_not_fit(&mut self, index: ShapeIndex, ends: Time) {
+    pub fn note_no_fit(&mut self, index: ShapeIndex, ends: Time) {
         let known = &mut self.no_fit_from[index.0];
         *known = Some(known.map_or(ends, |from| from.min(ends)));
     }

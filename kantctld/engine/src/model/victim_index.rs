@@ -75,13 +75,14 @@ impl Row {
         let latest = now.0.checked_sub(least.0).map(Time);
         // In a row that is ordered by start, the others need not be visited.
         let from = latest.filter(|_| !self.has_saved);
-        let from = from.map_or(Bound::Unbounded, |latest| Bound::Included(first_of(latest)));
+        let from =
+            from.map_or(Bound::Unbounded, |latest| Bound::Included(place_before_started(latest)));
         let ran = move |member: &&Member| latest.is_some_and(|at| member.job.started_at <= at);
         self.members.range((from, Bound::Unbounded)).map(|(_, member)| member).filter(ran)
     }
 
     /// Of the jobs that have run for less and that `may` accepts, the one that reaches it first.
-    pub fn safe<'a>(
+    pub fn next_unprotected<'a>(
         &'a self,
         now: Time,
         least: Span,
@@ -93,13 +94,14 @@ impl Row {
             let safe = self.members.values().filter(safe).filter(may);
             return safe.min_by_key(|member| member.job.started_at);
         }
-        let end = latest.map_or(Bound::Unbounded, |latest| Bound::Excluded(first_of(latest)));
+        let end =
+            latest.map_or(Bound::Unbounded, |latest| Bound::Excluded(place_before_started(latest)));
         self.members.range((Bound::Unbounded, end)).rev().map(|(_, member)| member).find(may)
     }
 }
 
 /// Precedes all jobs without a checkpoint that started then or earlier.
-const fn first_of(started_at: Time) -> Place {
+const fn place_before_started(started_at: Time) -> Place {
     (Reverse(started_at), Reverse(started_at), Reverse(LAST))
 }
 
@@ -131,7 +133,7 @@ pub(crate) struct VictimIndex(BTreeMap<Key, Group>);
 
 impl VictimIndex {
     /// Whether any job could be preempted under this policy.
-    pub fn is_wanted(policy: &Policy) -> bool {
+    pub fn may_preempt_any(policy: &Policy) -> bool {
         let asks = |queue: &Queue| {
             let preemption = &queue.preemption;
             preemption.by_priority || preemption.reclaim || queue.backfill.head_timeout.is_some()
@@ -140,7 +142,7 @@ impl VictimIndex {
     }
 
     pub fn add(&mut self, policy: &Policy, job: &Arc<RunningJob>, hold: &Arc<Hold>) {
-        if !job.may_be_asked() || !Self::is_wanted(policy) {
+        if !job.may_be_preempted() || !Self::may_preempt_any(policy) {
             return;
         }
         let group = self.0.entry(key(job, &hold.claim)).or_insert_with(|| Group {
@@ -177,7 +179,7 @@ impl VictimIndex {
 }
 
 fn place(job: &RunningJob, has_saved: bool) -> Place {
-    let since = if has_saved { job.loses_since() } else { job.started_at };
+    let since = if has_saved { job.unsaved_since() } else { job.started_at };
     (Reverse(since), Reverse(job.started_at), Reverse(job.key))
 }
 
@@ -185,7 +187,7 @@ fn row_key(policy: &Policy, job: &RunningJob, claim: &Claim) -> RowKey {
     let queue = policy.queues.iter().find(|queue| queue.name == job.queue);
     let priority_key = PriorityKey::new(policy, queue, job.qos.as_ref(), job.nice);
     let gpu_milli = claim.gpu_milli();
-    let has_saved = gpu_milli > 0 && job.loses_since() > job.started_at;
+    let has_saved = gpu_milli > 0 && job.unsaved_since() > job.started_at;
     RowKey { priority_key, preemptible: job.preemptible, gpu_milli, has_saved }
 }
 

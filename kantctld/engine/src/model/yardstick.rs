@@ -56,7 +56,7 @@ impl Yardsticks {
     }
 
     /// Computes them again after nodes changed.
-    pub fn again(&self, cluster: &ClusterIndex) -> Self {
+    pub fn recomputed(&self, cluster: &ClusterIndex) -> Self {
         Self::of(cluster, self.typical.clone())
     }
 
@@ -76,7 +76,8 @@ impl Yardstick {
         let mut asks: BTreeMap<(u128, u16, u32), Vec<Size>> = BTreeMap::new();
         for one in typical {
             let kinds = one.kinds.as_ref();
-            let accepted = kinds.map_or_else(|| class.of_no_kind(), |kinds| class.positions(kinds));
+            let accepted = kinds
+                .map_or_else(|| class.positions_without_kind(), |kinds| class.positions(kinds));
             let jobs = i64::from(one.jobs);
             let has_them = (accepted & positions(class)).count_ones() >= one.gpus;
             if one.gpus == 0 || !has_them {

@@ -31,7 +31,7 @@ pub(crate) fn could_fit(
     let holding = |part: Part| -> u32 {
         sizes.iter().filter(|(class, _)| shape.fits_idle(class, part)).map(|(_, n)| n).sum()
     };
-    let fits = match shape.nodes() {
+    let fits = match shape.node_count() {
         Some(nodes) => shape.could_hold(sizes, nodes),
         None => {
             let all = shape.demand.tasks;
@@ -52,12 +52,12 @@ pub(crate) fn could_fit(
         return Err(WaitReason::NoNodes);
     }
     let (need, part) = need(&shape, sizes);
-    let has = |class: &Class| Has::of(class, shape.demand.request, &Free::whole(class));
-    let useful = |class: &Class| has(class).useful(&need);
+    let has = |class: &Class| Has::of(class, shape.demand.request, &Free::of_idle_node(class));
+    let useful = |class: &Class| has(class).capped_at_need(&need);
     let largest = sizes.iter().max_by_key(|(class, _)| useful(class)).and_then(|(class, _)| {
         let mut nodes = cluster.nodes().map(|(_, node)| node);
         let node = nodes.find(|node| node.class.key() == class.key())?;
-        Some(Box::new(has(class).on(node)))
+        Some(Box::new(has(class).to_nearest(node)))
     });
     Err(WaitReason::NeverFits { nodes_fit: Nodes(holding(part)), largest, need })
 }
@@ -65,7 +65,7 @@ pub(crate) fn could_fit(
 /// What is needed on one node, and on how many nodes.
 pub(crate) fn need(shape: &Shape<'_>, sizes: &[(Arc<Class>, u32)]) -> (Need, Part) {
     let request = shape.demand.request;
-    let nodes = shape.nodes().unwrap_or_else(|| match request.tasks_per_node {
+    let nodes = shape.node_count().unwrap_or_else(|| match request.tasks_per_node {
         None | Some(Tasks(0)) => Nodes(1),
         Some(Tasks(most)) => Nodes(shape.demand.tasks.0.div_ceil(most)),
     });
@@ -85,6 +85,6 @@ pub(crate) fn need(shape: &Shape<'_>, sizes: &[(Arc<Class>, u32)]) -> (Need, Par
     (need, part)
 }
 
-pub(crate) fn count(nodes: usize) -> Nodes {
+pub(crate) fn to_nodes(nodes: usize) -> Nodes {
     Nodes(u32::try_from(nodes).unwrap_or(u32::MAX))
 }

@@ -32,7 +32,7 @@ impl Placed {
     /// # Errors
     /// None for a placement that [`place`] made: it names at least one node, and none twice.
     pub fn allocation(&self) -> Result<Allocation, AllocationError> {
-        Allocation::of_shared(self.shares.clone())
+        Allocation::from_shared(self.shares.clone())
     }
 
     /// Each share with its node.
@@ -59,24 +59,24 @@ impl Placed {
 
 /// Finds a place for the job. `None`: there is none.
 pub(crate) fn place(search: &NodeSearch<'_>) -> Option<Placed> {
-    Some(filled_in(search, lay_out(search)?))
+    Some(with_chosen_devices(search, lay_out(search)?))
 }
 
 /// Chooses CPUs and GPUs for each node of a layout.
-pub(crate) fn filled_in(search: &NodeSearch<'_>, layout: Layout) -> Placed {
+pub(crate) fn with_chosen_devices(search: &NodeSearch<'_>, layout: Layout) -> Placed {
     Placed {
         nodes: layout.iter().map(|(at, _)| *at).collect(),
-        shares: layout.into_iter().map(|(at, part)| share(search, at, part)).collect(),
+        shares: layout.into_iter().map(|(at, part)| share_on_node(search, at, part)).collect(),
     }
 }
 
 /// What a part of the job gets on a node that holds it. A job that asked for whole nodes gets all
 /// CPUs and GPUs, and the memory it asked for (man sbatch, `--exclusive`).
-fn share(search: &NodeSearch<'_>, at: NodeIndex, part: Part) -> Share {
+fn share_on_node(search: &NodeSearch<'_>, at: NodeIndex, part: Part) -> Share {
     let node = search.cluster().node(at);
     let class = &node.class;
     let request = search.shape.demand.request;
-    let takes = search.takes(at, part);
+    let takes = search.usage_on_node(at, part);
     let but_for_kept = search.bookings.free_but_for_kept(search.trial, at, search.now);
     let but_for_kept = but_for_kept.filter(|free| free.holds(takes));
     let free = but_for_kept.as_ref().unwrap_or_else(|| search.trial.free(at));

@@ -64,22 +64,22 @@ impl<'a> Trial<'a> {
         }
     }
 
-    fn own(&self, at: NodeIndex) -> Option<&Changed> {
+    fn changed_node(&self, at: NodeIndex) -> Option<&Changed> {
         (self.place[at.at()] as usize).checked_sub(1).map(|place| &self.changed[place])
     }
 
     /// What is free on a node.
     pub fn free(&self, at: NodeIndex) -> &Free {
-        self.own(at).map_or_else(|| &self.cluster.node(at).free, |own| &own.free)
+        self.changed_node(at).map_or_else(|| &self.cluster.node(at).free, |own| &own.free)
     }
 
     /// The holders of a node, soonest end first.
     pub fn holders(&self, at: NodeIndex) -> &[Holder] {
-        self.own(at).map_or_else(|| &self.cluster.node(at).holders[..], |own| &own.holders)
+        self.changed_node(at).map_or_else(|| &self.cluster.node(at).holders[..], |own| &own.holders)
     }
 
     /// Nodes by the earliest end, at the latest, of a job there, soonest first.
-    pub fn by_end(&self) -> impl Iterator<Item = (Time, NodeIndex)> + '_ {
+    pub fn nodes_by_first_end(&self) -> impl Iterator<Item = (Time, NodeIndex)> + '_ {
         let mut own: Vec<(Time, NodeIndex)> = self
             .changed
             .iter()
@@ -89,8 +89,10 @@ impl<'a> Trial<'a> {
             })
             .collect();
         own.sort_unstable();
-        let (mut own, mut others) = (own.into_iter().peekable(), self.cluster.by_end().iter());
-        let mut others = std::iter::from_fn(move || others.find(|(_, at)| self.own(*at).is_none()));
+        let (mut own, mut others) =
+            (own.into_iter().peekable(), self.cluster.nodes_by_first_end().iter());
+        let mut others =
+            std::iter::from_fn(move || others.find(|(_, at)| self.changed_node(*at).is_none()));
         let mut next = others.next().copied();
         std::iter::from_fn(move || match (own.peek(), next) {
             (Some(first), Some(other)) if *first < other => own.next(),
@@ -104,11 +106,11 @@ impl<'a> Trial<'a> {
 
     /// The version of a node. It changes whenever the node does.
     pub fn version_of(&self, at: NodeIndex) -> u64 {
-        self.own(at).map_or(0, |own| own.version)
+        self.changed_node(at).map_or(0, |own| own.version)
     }
 
     /// How many jobs of this group run there.
-    pub fn of_group(&self, at: NodeIndex, group: &str) -> u32 {
+    pub fn jobs_of_group(&self, at: NodeIndex, group: &str) -> u32 {
         let same = self.holders(at).iter().filter(|holder| holder.group.as_deref() == Some(group));
         u32::try_from(same.count()).unwrap_or(u32::MAX)
     }
@@ -137,7 +139,7 @@ impl<'a> Trial<'a> {
         known.get().unwrap_or_else(|| {
             let groups = &self.cluster.bundles()[bundle.0 as usize].groups;
             let each: Vec<Sums> = groups.iter().map(|group| self.sums(*group)).collect();
-            let sums = Sums::all(each.iter());
+            let sums = Sums::sum_over(each.iter());
             known.set(Some(sums));
             sums
         })
@@ -172,7 +174,7 @@ impl<'a> Trial<'a> {
             holder.key
         );
         let class = self.cluster.node(at).class.clone();
-        let holder = holder.on(&class);
+        let holder = holder.for_class(&class);
         self.change(at, |node| {
             node.free.take(&class, &holder);
             let order = |other: &Holder| (other.until, other.key) < (holder.until, holder.key);
@@ -209,7 +211,7 @@ impl<'a> Trial<'a> {
     }
 
     /// Keeps what was done since the checkpoint. An outer checkpoint can still undo it.
-    pub fn keep(&mut self, checkpoint: Checkpoint) {
+    pub fn commit(&mut self, checkpoint: Checkpoint) {
         assert!(self.changed.len() >= checkpoint.0, "checkpoints were settled out of order");
     }
 }

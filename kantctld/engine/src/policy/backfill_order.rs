@@ -105,7 +105,7 @@ impl<'a> BackfillOrder<'a> {
     ) {
         let first = |order: &Self| {
             let Reverse((_, at)) = order.by_rank.peek().filter(|_| order.has_one_tier)?;
-            Some(order.groups[*at].first.length())
+            Some(order.groups[*at].first.expected_length())
         };
         while let Some(class) = self.classes.peek().copied() {
             let shortest = class.limit_min();
@@ -163,7 +163,7 @@ impl<'a> BackfillOrder<'a> {
 }
 
 fn is_short(job: &WaitingJob, below: Option<Span>) -> bool {
-    below.is_none_or(|below| job.length() < below)
+    below.is_none_or(|below| job.expected_length() < below)
 }
 
 /// The next job of a group that is short enough and had no turn yet.
@@ -248,7 +248,7 @@ mod tests {
                 }
                 snapshot.set_waiting(job);
             }
-            snapshot.settle(NOW);
+            snapshot.prepare_for_round(NOW);
             let (usage, policy) = (Usage::default(), &snapshot.policy);
             let queues = Queues::new(policy, &snapshot.places);
             let ranker = Ranker::new((policy, queues), &usage, &snapshot.capacity, NOW);
@@ -277,7 +277,7 @@ mod tests {
             }
             let mut expected = Vec::new();
             for (_, job) in sorted {
-                if bound(expected.len()).is_none_or(|bound| job.length() < bound) {
+                if bound(expected.len()).is_none_or(|bound| job.expected_length() < bound) {
                     expected.push(job.key);
                 }
             }

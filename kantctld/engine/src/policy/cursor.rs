@@ -60,7 +60,7 @@ impl<'a> Cursor<'a> {
 
     pub fn rank(&mut self) -> Option<Rank> {
         if let Some((below, jobs)) = &mut self.shorter {
-            while jobs.next_if(|(_, _, job)| job.length() >= *below).is_some() {}
+            while jobs.next_if(|(_, _, job)| job.expected_length() >= *below).is_some() {}
             return jobs.peek().map(|(rank, ..)| *rank);
         }
         let head = self.heads.peek().map(|(rank, _)| **rank);

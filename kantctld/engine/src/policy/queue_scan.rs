@@ -129,7 +129,7 @@ impl<'a> QueueScan<'a> {
             let kind = cursor.facts.id;
             match self.wait_queue.class_of(job.key) {
                 Some(class) => return Some(Considered { job, class, kind, cursor: at }),
-                None => self.advance_behind(at),
+                None => self.advance_backfill(at),
             }
         }
         None
@@ -164,7 +164,7 @@ impl<'a> QueueScan<'a> {
             BackfillOrder::by_length(kind, self.wait_queue)
         };
         self.cursors[at].for_backfill = Some(order);
-        self.advance_behind(at);
+        self.advance_backfill(at);
     }
 
     /// How a kind's queue orders jobs for backfill.
@@ -178,7 +178,7 @@ impl<'a> QueueScan<'a> {
         has_turn.then(|| BackfillRank::new(&self.ranker, job, self.candidates(at), self.now))
     }
 
-    fn advance_behind(&mut self, at: usize) {
+    fn advance_backfill(&mut self, at: usize) {
         let Some(mut order) = self.cursors[at].for_backfill.take() else { return };
         let below = self.cursors[at].below;
         if let Some(rank) = order.next(below, &|job| self.rank_for_backfill(at, job)) {
@@ -188,7 +188,7 @@ impl<'a> QueueScan<'a> {
     }
 
     /// Reports the result of a turn. `is_done`: the queue has made all its promises.
-    pub fn tell(&mut self, considered: &Considered<'a>, next: Next, is_done: bool) {
+    pub fn report_turn(&mut self, considered: &Considered<'a>, next: Next, is_done: bool) {
         let at = considered.cursor;
         let cursor = &mut self.cursors[at];
         let current = cursor.current.take();
@@ -213,7 +213,7 @@ impl<'a> QueueScan<'a> {
             if let Next::Shorter(below) = next {
                 cursor.below = Some(cursor.below.map_or(below, |known| known.min(below)));
             }
-            self.advance_behind(at);
+            self.advance_backfill(at);
             return;
         }
         if let Some(queue) = backfills.filter(|_| is_done) {
@@ -250,7 +250,8 @@ impl<'a> QueueScan<'a> {
         let classes = cursor.kind.classes_below(below);
         let jobs = classes.filter_map(|id| Some((id, self.wait_queue.class(id)?))).flat_map(
             |(id, class)| {
-                let short = class.jobs_by_length().take_while(move |job| job.length() < below);
+                let short =
+                    class.jobs_by_length().take_while(move |job| job.expected_length() < below);
                 short.map(move |job| (id, job))
             },
         );

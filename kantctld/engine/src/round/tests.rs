@@ -44,7 +44,7 @@ fn judged(snapshot: &Snapshot) -> Seen {
 
 fn judged_at(snapshot: &Snapshot, now: Time) -> Seen {
     let mut snapshot = snapshot.clone();
-    snapshot.settle(now);
+    snapshot.prepare_for_round(now);
     let round = schedule(&snapshot, now);
     assert_eq!(check(&snapshot, now, &round), []);
     Seen { snapshot, round }
@@ -69,7 +69,7 @@ impl Seen {
 
     /// Why it waits; empty if it does not.
     fn reason(&self, job: u32) -> String {
-        let reason = self.round.waits.of(&self.snapshot, key(job));
+        let reason = self.round.waits.reason_of(&self.snapshot, key(job));
         reason.map(|reason| reason.to_string()).unwrap_or_default()
     }
 }

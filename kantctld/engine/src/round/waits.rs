@@ -39,8 +39,8 @@ impl Waits {
     /// Why this job waits. `None`: it does not, or came after the round. Held jobs and jobs before
     /// their begin time have those reasons in any case.
     #[must_use]
-    pub fn of(&self, snapshot: &Snapshot, key: JobKey) -> Option<WaitReason> {
-        let job = snapshot.waiting(key)?;
+    pub fn reason_of(&self, snapshot: &Snapshot, key: JobKey) -> Option<WaitReason> {
+        let job = snapshot.waiting_job(key)?;
         if job.held {
             return Some(WaitReason::Held);
         }
@@ -64,63 +64,73 @@ impl Waits {
         let kind = snapshot.wait_queue.class(class)?.kind;
         let reason = self.by_kind.get(&kind.0)?;
         Some(
-            crate::policy::admit::not_admitted(snapshot, job, self.at)
+            crate::policy::admit::admission_refusal(snapshot, job, self.at)
                 .unwrap_or_else(|| reason.clone()),
         )
     }
 
-    /// Whether [`Self::of`] would return a reason.
+    /// Whether [`Self::reason_of`] would return a reason.
     pub(crate) fn knows(&self, snapshot: &Snapshot, key: JobKey) -> bool {
-        let Some(job) = snapshot.waiting(key) else { return false };
+        let Some(job) = snapshot.waiting_job(key) else { return false };
         job.is_kept_back()
             || self.by_job.contains_key(&key)
-            || snapshot.class_of(key).map_or(job.gate().is_some(), |class| {
+            || snapshot.class_of(key).map_or(job.earliest_start().is_some(), |class| {
                 let kind = snapshot.wait_queue.class(class).map(|class| class.kind.0);
                 self.by_class.contains_key(&class.0)
                     || kind.is_some_and(|kind| self.by_kind.contains_key(&kind))
             })
     }
 
-    pub(crate) fn tell(&mut self, key: JobKey, reason: WaitReason) {
+    pub(crate) fn set_reason(&mut self, key: JobKey, reason: WaitReason) {
         self.by_job.insert(key, reason);
     }
 
-    pub(crate) fn tell_class(&mut self, class: ClassId, reason: WaitReason) {
+    pub(crate) fn set_class_reason(&mut self, class: ClassId, reason: WaitReason) {
         self.by_class.insert(class.0, reason);
     }
 
-    pub(crate) fn note(&mut self, key: JobKey, shape: ShapeIndex, kept_for: Option<JobKey>) {
+    pub(crate) fn note_no_room(
+        &mut self,
+        key: JobKey,
+        shape: ShapeIndex,
+        kept_for: Option<JobKey>,
+    ) {
         self.notes.by_job.insert(key, (shape, kept_for));
     }
 
-    pub(crate) fn tell_kind(&mut self, kind: KindId, reason: WaitReason) {
+    pub(crate) fn set_kind_reason(&mut self, kind: KindId, reason: WaitReason) {
         self.by_kind.insert(kind.0, reason);
     }
 
-    pub(crate) fn note_kind(&mut self, kind: KindId, shape: ShapeIndex, kept_for: Option<JobKey>) {
+    pub(crate) fn note_kind_no_room(
+        &mut self,
+        kind: KindId,
+        shape: ShapeIndex,
+        kept_for: Option<JobKey>,
+    ) {
         self.notes.by_kind.insert(kind, (shape, kept_for));
     }
 
     /// The job waits for the reason of an earlier round.
-    pub(crate) fn repeat(&mut self, key: JobKey, reason: WaitReason) {
+    pub(crate) fn set_earlier_reason(&mut self, key: JobKey, reason: WaitReason) {
         self.notes.by_job.remove(&key);
         self.by_job.insert(key, reason);
     }
 
     /// The same for all jobs of its kind.
-    pub(crate) fn repeat_kind(&mut self, kind: KindId, reason: WaitReason) {
+    pub(crate) fn set_earlier_kind_reason(&mut self, kind: KindId, reason: WaitReason) {
         self.notes.by_kind.remove(&kind);
         self.by_kind.insert(kind.0, reason);
     }
 
     /// The reason that is known of a job, or of its class or kind.
-    pub(crate) fn said(&self, snapshot: &Snapshot, key: JobKey) -> Option<&WaitReason> {
+    pub(crate) fn known_reason(&self, snapshot: &Snapshot, key: JobKey) -> Option<&WaitReason> {
         let class = snapshot.class_of(key)?;
         let own = self.by_job.get(&key).or_else(|| self.by_class.get(&class.0));
         own.or_else(|| self.by_kind.get(&snapshot.wait_queue.class(class)?.kind.0))
     }
 
-    pub(crate) fn start(&mut self, key: JobKey) {
+    pub(crate) fn note_start(&mut self, key: JobKey) {
         self.notes.started.insert(key);
     }
 

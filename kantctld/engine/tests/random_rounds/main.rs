@@ -249,8 +249,9 @@ fn come_to_rest(world: &mut World) -> Result<Vec<(JobKey, WaitReason)>, String> 
         let is_kept = !world.snapshot.planned_starts().is_empty() && quiet < PATIENCE;
         if quiet >= 2 && !is_kept {
             world.show(&round);
-            let waits =
-                |job: &Arc<WaitingJob>| Some((job.key, round.waits.of(&world.snapshot, job.key)?));
+            let waits = |job: &Arc<WaitingJob>| {
+                Some((job.key, round.waits.reason_of(&world.snapshot, job.key)?))
+            };
             return Ok(world.snapshot.all_waiting().filter_map(waits).collect());
         }
         let next = event.or(round.next_look).unwrap_or(world.now);

@@ -107,7 +107,7 @@ fn queue(
             runtime_min: Span::from_minutes(draw.one(&[0, 0, 3])),
         },
         share_gpus: true,
-        ..Queue::plain(queue_name(number))
+        ..Queue::with_defaults(queue_name(number))
     }
 }
 

@@ -79,7 +79,7 @@ impl World {
     fn fail_to_launch(&mut self, keys: Vec<JobKey>) {
         let key = self.draw.one(&keys);
         let Some(real) = self.real.remove(&key) else { return };
-        let attempt = self.snapshot.running(key).map_or(Attempt(1), |job| job.attempt);
+        let attempt = self.snapshot.running_job(key).map_or(Attempt(1), |job| job.attempt);
         let not_before = Some(self.now + Span::from_seconds(30));
         self.snapshot.set_waiting(WaitingJob {
             attempt: Attempt(attempt.0 + 1),
@@ -91,12 +91,12 @@ impl World {
     /// The jobs of a lost node wait again.
     fn lose(&mut self, node: &NodeName) {
         let there = |key: &&JobKey| {
-            self.snapshot.running(**key).is_some_and(|job| job.allocation.on(node).is_some())
+            self.snapshot.running_job(**key).is_some_and(|job| job.allocation.on(node).is_some())
         };
         let lost: Vec<JobKey> = self.real.keys().filter(there).copied().collect();
         for key in lost {
             if let Some(real) = self.real.remove(&key) {
-                let attempt = self.snapshot.running(key).map_or(Attempt(1), |job| job.attempt);
+                let attempt = self.snapshot.running_job(key).map_or(Attempt(1), |job| job.attempt);
                 let attempt = Attempt(attempt.0 + 1);
                 self.snapshot.set_waiting(WaitingJob { attempt, ..real.job });
             }

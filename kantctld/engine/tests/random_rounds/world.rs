@@ -174,7 +174,7 @@ impl World {
     /// The faults that the judge found.
     pub fn round(&mut self) -> Result<Round, String> {
         self.rounds += 1;
-        self.snapshot.settle(self.now);
+        self.snapshot.prepare_for_round(self.now);
         let round = schedule(&self.snapshot, self.now);
         let mut wrong = check(&self.snapshot, self.now, &round);
         wrong.extend(check_decisions(&self.snapshot, self.now, &round.decisions));
@@ -214,7 +214,7 @@ impl World {
         let key = *key;
         let mut shares: Vec<Share> = allocation.clone().into();
         // An elastic job may have one more; it has not if another queue is entitled to it.
-        let all = self.snapshot.waiting(key).map_or(Tasks(1), |job| job.request.tasks);
+        let all = self.snapshot.waiting_job(key).map_or(Tasks(1), |job| job.request.tasks);
         match self.draw.below(5) {
             0 => shares[0].tasks += all,
             1 => shares[0].memory += Bytes(1 << 40),
@@ -244,10 +244,12 @@ impl World {
             return Err(format!("kept up to date: {round:?}; rebuilt: {again:?}"));
         }
         let mut settled = read;
-        settled.settle(self.now);
+        settled.prepare_for_round(self.now);
         for job in self.snapshot.all_waiting() {
-            let (kept, rebuilt) =
-                (round.waits.of(&self.snapshot, job.key), again.waits.of(&settled, job.key));
+            let (kept, rebuilt) = (
+                round.waits.reason_of(&self.snapshot, job.key),
+                again.waits.reason_of(&settled, job.key),
+            );
             if kept != rebuilt {
                 return Err(format!("job {} waits for {kept:?}, rebuilt {rebuilt:?}", job.key));
             }
@@ -269,12 +271,12 @@ impl World {
                     PreemptReason::Move => None,
                 };
                 let is_set = |job: &Arc<WaitingJob>| job.together.is_some();
-                self.for_sets += u32::from(self.snapshot.waiting(*by).is_some_and(is_set));
+                self.for_sets += u32::from(self.snapshot.waiting_job(*by).is_some_and(is_set));
                 match reason {
                     Some(reason) => self.preempts[reason] += 1,
                     None => self.moves += 1,
                 }
-                let running = self.snapshot.running(*key).map(|job| RunningJob::clone(job));
+                let running = self.snapshot.running_job(*key).map(|job| RunningJob::clone(job));
                 let Some(mut running) = running else { return };
                 let has_saved = reason.is_none() && running.saved_at.is_some();
                 self.saved_moves += u32::from(has_saved);
@@ -294,12 +296,12 @@ impl World {
                     let until = self.now + MOVE_KEPT;
                     self.snapshot.set_moving(*key, Some(Moving { to: to.clone(), until }));
                     self.moved_at.push(self.now);
-                    self.snapshot.set_moves(self.moved_at.clone());
+                    self.snapshot.set_move_times(self.moved_at.clone());
                 }
             }
             Decision::Shrink { key, keeps, by, .. } => {
                 self.shrunk += 1;
-                let running = self.snapshot.running(*key).map(|job| RunningJob::clone(job));
+                let running = self.snapshot.running_job(*key).map(|job| RunningJob::clone(job));
                 let Some(mut running) = running else { return };
                 let all = u32::try_from(running.allocation.shares().len()).unwrap();
                 running.leaving = all - keeps.0;
@@ -325,7 +327,7 @@ impl World {
     }
 
     fn start(&mut self, key: JobKey, attempt: Attempt, allocation: &Allocation) {
-        let Some(job) = self.snapshot.waiting(key).map(|job| WaitingJob::clone(job)) else {
+        let Some(job) = self.snapshot.waiting_job(key).map(|job| WaitingJob::clone(job)) else {
             return;
         };
         self.ran.insert(key);
@@ -380,12 +382,12 @@ impl World {
             self.shrinking.iter().filter(|(_, at)| **at <= until).map(|(key, _)| *key).collect();
         for key in given_up {
             self.shrinking.remove(&key);
-            let running = self.snapshot.running(key).filter(|job| job.leaving > 0);
+            let running = self.snapshot.running_job(key).filter(|job| job.leaving > 0);
             if let Some(job) = running.cloned() {
-                let stays = u32::try_from(job.staying().len()).unwrap();
+                let stays = u32::try_from(job.staying_shares().len()).unwrap();
                 self.snapshot.shrink(key, Nodes(stays));
                 let had = self.had.entry(key).or_default();
-                had.extend(job.given_up().iter().map(|share| share.node.clone()));
+                had.extend(job.given_up_shares().iter().map(|share| share.node.clone()));
                 let had = had.clone();
                 let growing = Growing::of(&self.real[&key].job);
                 let growing = growing.map(|growing| Arc::new(Growing { had, ..growing }));
@@ -396,7 +398,7 @@ impl World {
 
     fn end(&mut self, key: JobKey) {
         let Some(real) = self.real.remove(&key) else { return };
-        let Some(running) = self.snapshot.running(key).cloned() else { return };
+        let Some(running) = self.snapshot.running_job(key).cloned() else { return };
         let yielded = running.yields_to.is_some() && running.victim_mode == VictimMode::Requeue;
         if yielded {
             let attempt = Attempt(running.attempt.0 + 1);

@@ -15,11 +15,15 @@ pub const COLUMNS: &[Column<Figures>] = &[
     Column { title: "stops", decimals: 0, value: |run| run.training.preemptions as f64 },
     Column { title: "service", decimals: 0, value: |run| run.service.gpu_hours },
     Column { title: "no place %", decimals: 2, value: |run| run.service.without_place * 100.0 },
-    Column { title: "below min", decimals: 1, value: |run| most(run, |one| one.longest_seconds) },
+    Column {
+        title: "below min",
+        decimals: 1,
+        value: |run| most_minutes_of_queues(run, |one| one.longest_seconds),
+    },
     Column {
         title: "beyond min",
         decimals: 1,
-        value: |run| most(run, |one| one.beyond_protection_seconds),
+        value: |run| most_minutes_of_queues(run, |one| one.beyond_protection_seconds),
     },
 ];
 
@@ -32,6 +36,6 @@ fn hours(seconds: Option<f64>) -> f64 {
 }
 
 /// The largest of all queues, in minutes.
-fn most(run: &Figures, seconds: fn(&BelowQuota) -> f64) -> f64 {
+fn most_minutes_of_queues(run: &Figures, seconds: fn(&BelowQuota) -> f64) -> f64 {
     run.below_quota.iter().map(seconds).fold(0.0, f64::max) / 60.0
 }

@@ -45,12 +45,12 @@ impl TrainingShape {
     };
 
     /// Jobs per second in the mean.
-    fn rate(&self) -> f64 {
+    fn jobs_per_second(&self) -> f64 {
         let size: f64 = self.sizes.iter().map(|(gpus, part)| f64::from(*gpus) * part).sum();
         self.busy_gpus / (size * self.run_minutes * 60.0)
     }
 
-    fn size(&self, rng: &mut Rng) -> Gpus {
+    fn draw_size(&self, rng: &mut Rng) -> Gpus {
         let mut rest = rng.f64();
         for (gpus, part) in self.sizes {
             if rest < part {
@@ -74,13 +74,13 @@ pub fn draw(setup: &Setup, shape: &TrainingShape, rate: f64, seed: u64) -> Deman
     let requests = Shape { days: setup.days, rate_per_second: rate, ..Shape::DAY };
     let steps = u64::from(setup.days) * 86_400_000 / LOAD_STEP.0;
     let in_flight = in_flight(&requests.requests(seed), steps as usize);
-    Demands { training: training(setup, shape, &mut Rng::with_seed(!seed)), in_flight }
+    Demands { training: draw_training_jobs(setup, shape, &mut Rng::with_seed(!seed)), in_flight }
 }
 
 /// Arrivals are a Poisson process whose rate changes (by thinning: Lewis and Shedler, 1979).
-fn training(setup: &Setup, shape: &TrainingShape, rng: &mut Rng) -> Vec<Training> {
+fn draw_training_jobs(setup: &Setup, shape: &TrainingShape, rng: &mut Rng) -> Vec<Training> {
     let end = f64::from(setup.days) * DAY_SECONDS;
-    let highest = shape.rate() * (1.0 + shape.swing);
+    let highest = shape.jobs_per_second() * (1.0 + shape.swing);
     let mut jobs = Vec::new();
     let mut at = 0.0;
     loop {
@@ -89,7 +89,7 @@ fn training(setup: &Setup, shape: &TrainingShape, rng: &mut Rng) -> Vec<Training
             return jobs;
         }
         let from_peak = (at - shape.peak_hour * 3600.0) / DAY_SECONDS;
-        let rate = shape.rate() * (1.0 + shape.swing * (from_peak * TAU).cos());
+        let rate = shape.jobs_per_second() * (1.0 + shape.swing * (from_peak * TAU).cos());
         if rng.f64() * highest >= rate {
             continue;
         }
@@ -98,7 +98,7 @@ fn training(setup: &Setup, shape: &TrainingShape, rng: &mut Rng) -> Vec<Training
         jobs.push(Training {
             at: Time((at * 1000.0) as u64),
             team: rng.usize(0..setup.teams.len()),
-            gpus: shape.size(rng),
+            gpus: shape.draw_size(rng),
             run: Span((run * 60_000.0) as u64),
         });
     }
@@ -149,9 +149,9 @@ mod tests {
     fn training_depends_on_the_seed_only_and_has_the_stated_mean() {
         let shape = TrainingShape::WEEK;
         let setup = Setup { days: 400, ..setup() };
-        let jobs = training(&setup, &shape, &mut Rng::with_seed(1));
-        assert_eq!(jobs, training(&setup, &shape, &mut Rng::with_seed(1)));
-        assert_ne!(jobs, training(&setup, &shape, &mut Rng::with_seed(2)));
+        let jobs = draw_training_jobs(&setup, &shape, &mut Rng::with_seed(1));
+        assert_eq!(jobs, draw_training_jobs(&setup, &shape, &mut Rng::with_seed(1)));
+        assert_ne!(jobs, draw_training_jobs(&setup, &shape, &mut Rng::with_seed(2)));
         assert!(jobs.is_sorted_by_key(|job| job.at));
         let work: f64 = jobs.iter().map(|job| f64::from(job.gpus.0) * job.run.0 as f64).sum();
         let busy = work / (400.0 * DAY_SECONDS * 1000.0);

@@ -85,7 +85,7 @@ fn from_file(name: &str, input: &Input) -> Result<Choice, SimulateError> {
 /// The queue of a configuration without queues.
 fn the_default() -> Option<Queue> {
     let name = QueueName::new("default").ok()?;
-    Some(Queue { default: true, ..Queue::plain(name) })
+    Some(Queue { default: true, ..Queue::with_defaults(name) })
 }
 
 /// The capacity of the trace's nodes; CPUs and memory that it does not give are unlimited.

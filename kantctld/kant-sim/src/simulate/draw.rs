@@ -2,7 +2,7 @@
 //! seed.
 
 use fastrand::Rng;
-use sim::fill::{asked, capacity};
+use sim::fill::{asked_gpu_milli, capacity};
 use trace::{Job, Node};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,14 +23,14 @@ impl Draw {
         let mut arrivals = Vec::new();
         let mut sum = 0;
         let mut queue = all.into_iter();
-        let can_grow = jobs.iter().any(|job| asked(job) > 0);
+        let can_grow = jobs.iter().any(|job| asked_gpu_milli(job) > 0);
         while (sum as f64) < goal {
             let next = match queue.next() {
                 Some(next) => next,
                 None if can_grow => rng.u32(0..u32::try_from(jobs.len()).unwrap_or(u32::MAX)),
                 None => break,
             };
-            sum += jobs.get(next as usize).map_or(0, asked);
+            sum += jobs.get(next as usize).map_or(0, asked_gpu_milli);
             arrivals.push(next);
         }
         let mut order: Vec<u32> = (0..).take(nodes.len()).collect();
@@ -51,7 +51,7 @@ mod tests {
         let jobs = read_jobs("j", format!("{head}\n{rows}").as_bytes()).unwrap();
         let nodes = read_nodes("n", b"name,gpus\na,4\nb,4\n").unwrap();
         let draw = Draw::new(&jobs, &nodes, 1.3, 7);
-        let milli: u64 = draw.arrivals.iter().map(|at| asked(&jobs[*at as usize])).sum();
+        let milli: u64 = draw.arrivals.iter().map(|at| asked_gpu_milli(&jobs[*at as usize])).sum();
         assert!((10_400..12_400).contains(&milli), "{milli}");
         let mut first: Vec<u32> = draw.arrivals[..3].to_vec();
         first.sort_unstable();

@@ -29,7 +29,7 @@ pub(super) fn run(
     if capacity(&input.nodes) == 0 {
         return Err(SimulateError::NothingToFill { what: "the nodes have no GPUs" });
     }
-    if input.jobs.iter().all(|job| sim::fill::asked(job) == 0) || arguments.seeds == 0 {
+    if input.jobs.iter().all(|job| sim::fill::asked_gpu_milli(job) == 0) || arguments.seeds == 0 {
         return Err(SimulateError::NothingToFill {
             what: "no job asks for a GPU, or --seeds is 0",
         });

@@ -40,7 +40,7 @@ fn carry_out(cluster: &mut TestCluster, parts: &mut Parts, most: usize) {
         let events = apply(cluster, part);
         let moved: BTreeSet<JobKey> = events.iter().filter_map(Event::key).collect();
         assert!(moved.len() <= TASKS_MAX, "one entry changes {} tasks", moved.len());
-        parts.note(state::event::changed(&events));
+        parts.note(state::event::changed_jobs(&events));
     }
 }
 

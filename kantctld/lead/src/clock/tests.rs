@@ -56,14 +56,14 @@ impl Host {
     }
 
     fn hear(&mut self, wall: Time) {
-        self.clock.hear(OTHER, wall, self.uptime);
+        self.clock.note_peer_clock(OTHER, wall, self.uptime);
     }
 
     /// Receives readings of wall clocks of other controllers that are off by these.
     fn hear_all(&mut self, off: &[i64]) {
         for (from, off) in [OTHER, THIRD, ControllerId(4), ControllerId(5)].into_iter().zip(off) {
             let wall = Time(self.truth().0.saturating_add_signed(*off));
-            self.clock.hear(from, wall, self.uptime);
+            self.clock.note_peer_clock(from, wall, self.uptime);
         }
     }
 }
@@ -72,14 +72,14 @@ impl Host {
 fn a_time_that_is_only_shown_leaves_the_first_result_open() {
     let mut host = Host::starts(30_000);
     let reading = Reading { wall: host.wall(), uptime: host.uptime };
-    assert_eq!(host.clock.expected(reading), Some(host.wall()));
+    assert_eq!(host.clock.provisional_time(reading), Some(host.wall()));
     host.uptime = Span(2_000);
     for from in [OTHER, THIRD] {
-        host.clock.hear(from, host.truth(), host.uptime);
+        host.clock.note_peer_clock(from, host.truth(), host.uptime);
     }
     assert_eq!(host.now(), host.truth(), "as most clocks show");
     let reading = Reading { wall: host.wall(), uptime: host.uptime };
-    assert_eq!(host.clock.expected(reading), None);
+    assert_eq!(host.clock.provisional_time(reading), None);
 }
 
 #[test]
@@ -147,10 +147,10 @@ fn a_wall_clock_that_leaps_ahead_for_seconds_leaves_no_trace() {
     host.seconds(10);
     host.off = 3_600_000;
     assert_eq!(host.seconds(30), host.truth(), "it follows the time elapsed");
-    assert!(host.clock.doubts());
+    assert!(host.clock.is_wall_clock_doubted());
     host.off = 0;
     assert_eq!(host.seconds(1), host.truth());
-    assert!(!host.clock.doubts());
+    assert!(!host.clock.is_wall_clock_doubted());
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn a_leap_that_another_controllers_clock_confirms_is_believed_at_once() {
     assert_eq!(host.seconds(5), host.truth(), "the other one does not confirm it");
     host.hear(host.wall() - Span::from_seconds(3));
     assert_eq!(host.seconds(1), host.wall());
-    assert!(!host.clock.doubts());
+    assert!(!host.clock.is_wall_clock_doubted());
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn a_single_controller_believes_a_leap_that_lasts_and_not_one_that_comes_and_goe
 fn time_ahead_of_the_wall_clock_runs_at_half_speed_until_it_has_caught_up() {
     let mut host = Host::starts(0);
     // As after a leader whose clock was wrong.
-    host.clock.not_before(BEGAN + Span::from_seconds(3600));
+    host.clock.note_log_stamp(BEGAN + Span::from_seconds(3600));
     let first = host.now();
     assert_eq!(first, BEGAN + Span::from_seconds(3600));
     // A single controller believes its wall clock after a minute.
@@ -216,7 +216,7 @@ fn a_suspended_host_has_not_leapt() {
     let mut host = Host::started();
     // Both clocks go on meanwhile.
     assert_eq!(host.after(8 * 3_600_000), host.truth());
-    assert!(!host.clock.doubts());
+    assert!(!host.clock.is_wall_clock_doubted());
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn a_new_leader_continues_from_the_old_ones_time_and_not_from_its_own_wall_clock
     let mut host = Host::starts(50_000);
     host.now();
     host.clock.follow(host.truth(), host.uptime);
-    host.clock.not_before(host.truth() + Span(40));
+    host.clock.note_log_stamp(host.truth() + Span(40));
     host.hear(host.truth());
     assert_eq!(host.after(2000), host.truth());
 }
@@ -286,7 +286,7 @@ proptest! {
                 }
                 Happens::Stamp(ahead) => {
                     stamp = last + Span(ahead);
-                    host.clock.not_before(stamp);
+                    host.clock.note_log_stamp(stamp);
                 }
             }
             let now = host.now();
@@ -298,7 +298,7 @@ proptest! {
                 let most = (last + passed + Span(passed.0 / 8 + 1)).max(stamp);
                 prop_assert!(now <= most, "{now:?} is more than {most:?}");
             }
-            if !host.clock.doubts() {
+            if !host.clock.is_wall_clock_doubted() {
                 leapt_since = None;
             }
             (last, at) = (now, host.uptime);

@@ -24,7 +24,7 @@ impl MailTest {
     }
 
     fn notify(&mut self, events: &[Event]) -> Vec<Notification> {
-        let notifications = self.notifications.after(&self.cluster.state, events);
+        let notifications = self.notifications.messages_for_events(&self.cluster.state, events);
         self.subjects.extend(notifications.iter().map(|notification| notification.subject.clone()));
         notifications
     }

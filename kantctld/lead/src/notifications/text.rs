@@ -6,7 +6,7 @@ use super::occasion::Occasion;
 use common::job::mail::addresses;
 use common::job::state::slurm_state;
 use common::job::{ExitStatus, Phase};
-use common::text::shown;
+use common::text::escape_hidden;
 use common::time::Span;
 use common::wire::api::JobView;
 use state::State;
@@ -29,7 +29,7 @@ pub(super) fn compose(
     let facts = Facts { state, record, job, is_whole, occasion };
     Notification {
         to: to.into_iter().map(str::to_owned).collect(),
-        subject: shown(&facts.subject()).into_owned(),
+        subject: escape_hidden(&facts.subject()).into_owned(),
         variables: facts.variables(cluster),
     }
 }
@@ -60,7 +60,7 @@ impl Facts<'_> {
     /// The details after the occasion.
     fn details(&self) -> Option<String> {
         match self.occasion {
-            Occasion::Began => Some(format!("Queued time {}", format_clock(self.queued()?))),
+            Occasion::Began => Some(format!("Queued time {}", format_clock(self.queue_time()?))),
             Occasion::Ended | Occasion::Failed if self.is_whole => {
                 let (least, most) = self.exits();
                 Some(format!("{}, ExitCode [{least}-{most}]", self.outcome()))
@@ -101,7 +101,7 @@ impl Facts<'_> {
     }
 
     /// The waiting time since the job could start.
-    fn queued(&self) -> Option<Span> {
+    fn queue_time(&self) -> Option<Span> {
         let begin = self.job.ask.begin_at.unwrap_or_default().max(self.job.submitted_at);
         Some(self.job.started_at?.since(begin))
     }
@@ -128,7 +128,8 @@ impl Facts<'_> {
         ];
         variables
             .extend(ask.queue.as_ref().map(|queue| ("SLURM_JOB_PARTITION", queue.to_string())));
-        let queued = self.queued().map(|queued| ("SLURM_JOB_QUEUED_TIME", format_clock(queued)));
+        let queued =
+            self.queue_time().map(|queued| ("SLURM_JOB_QUEUED_TIME", format_clock(queued)));
         variables.extend(queued);
         if let Some(index) = job.key.index {
             variables.push(("SLURM_ARRAY_JOB_ID", job.key.job.to_string()));

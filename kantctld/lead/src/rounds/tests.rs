@@ -74,7 +74,11 @@ fn a_waiting_job_has_the_reason_of_the_last_round() {
     let (mut rounds, mut cluster) = (Rounds::default(), TestCluster::new());
     let job = cluster.job();
     let _ = round(&mut rounds, &mut cluster);
-    assert!(format!("{:?}", rounds.waits()).contains(&format!("{job:?}")), "{:?}", rounds.waits());
+    assert!(
+        format!("{:?}", rounds.wait_reasons()).contains(&format!("{job:?}")),
+        "{:?}",
+        rounds.wait_reasons()
+    );
     assert_eq!(rounds.last().2, cluster.now);
 }
 
@@ -100,7 +104,7 @@ fn a_start_that_the_judge_rejects_affects_no_other_job() {
         decision(&starts[2], &starts[2].allocation),
     ];
     let (passed, violations) =
-        remove_violations(rounds.settled_snapshot(cluster.now), cluster.now, decisions);
+        remove_violations(rounds.prepared_snapshot(cluster.now), cluster.now, decisions);
     let key = |decision: &Decision| match decision {
         Decision::Start { key, .. } => *key,
         other => panic!("{other:?}"),

@@ -50,13 +50,13 @@ struct Decided<'a> {
 impl Autoscaler {
     /// Takes the report of the router on a node. Returns whether it holds requests, which should
     /// be answered at once for a service without replicas.
-    pub fn report(&mut self, node: &NodeName, load: RouterLoad, now: Time) -> bool {
-        self.reports.router(node, load, now)
+    pub fn note_router_load(&mut self, node: &NodeName, load: RouterLoad, now: Time) -> bool {
+        self.reports.note_router(node, load, now)
     }
 
     /// Takes what a node measured of its replicas.
-    pub fn report_replicas(&mut self, loads: Vec<ReplicaLoad>, now: Time) {
-        self.reports.replicas(loads, now);
+    pub fn note_replica_loads(&mut self, loads: Vec<ReplicaLoad>, now: Time) {
+        self.reports.note_replicas(loads, now);
     }
 
     /// The decisions that change something, for all roles with a policy.
@@ -73,14 +73,14 @@ impl Autoscaler {
         let mut commands = Vec::new();
         for service in state.services().filter(|service| !service.is_stopping) {
             let Some(spec) = service.spec() else { continue };
-            let ready = ready(state, service, readiness);
+            let ready = ready_replicas(state, service, readiness);
             let moment = Moment { at: now, local };
             let mut decided = self.decide_roles(service, spec, &ready, moment);
             if let Some(ratio) = &spec.ratio {
                 self.keep_ratio(service, ratio, &mut decided, moment);
             }
             for Decided { role, wanted, reason, .. } in decided {
-                commands.extend(self.keep(service, role, wanted, reason));
+                commands.extend(self.keep_decision(service, role, wanted, reason));
             }
         }
         commands
@@ -94,7 +94,7 @@ impl Autoscaler {
 
     /// The last sample of a role. `None`: nothing is known of its load.
     #[must_use]
-    pub fn sample(&self, service: &ServiceName, role: &RoleName) -> Option<&Sample> {
+    pub fn last_sample(&self, service: &ServiceName, role: &RoleName) -> Option<&Sample> {
         self.roles.get(&(service.clone(), role.clone()))?.window.samples().next_back()
     }
 
@@ -141,7 +141,7 @@ impl Autoscaler {
         let Moment { at: now, local } = moment;
         let of = |name: &RoleName| {
             let one = decided.iter().find(|one| one.role == name)?;
-            let last = self.sample(&service.name, name).filter(|last| is_fresh(last, now));
+            let last = self.last_sample(&service.name, name).filter(|last| is_fresh(last, now));
             let load =
                 if last.is_some_and(is_idle) { Fraction(0) } else { one.reason.measure.load() };
             Some(autoscale::Role { wanted: one.wanted, load, bounds: one.policy.bounds(local) })
@@ -149,7 +149,7 @@ impl Autoscaler {
         let (Some(prefill), Some(decode)) = (of(&ratio.prefill), of(&ratio.decode)) else {
             return;
         };
-        let balance = autoscale::ratio(&ratio.band, Pair { prefill, decode });
+        let balance = autoscale::balance_roles(&ratio.band, Pair { prefill, decode });
         for one in decided {
             let wanted = match one.role {
                 name if *name == ratio.prefill => balance.wanted.prefill,
@@ -164,7 +164,7 @@ impl Autoscaler {
     }
 
     /// Keeps the reason of a decision, and enacts it if it changes something.
-    fn keep(
+    fn keep_decision(
         &mut self,
         service: &Service,
         role: &RoleName,
@@ -192,7 +192,7 @@ fn is_idle(sample: &Sample) -> bool {
 }
 
 /// The replicas that get requests, by role.
-fn ready(
+fn ready_replicas(
     state: &State,
     service: &Service,
     readiness: &Readiness,

@@ -116,7 +116,7 @@ pub fn converge(service: &Service, replicas: &[ReplicaNow], reports: Reports, no
     let are_reported = may_stop && !replicas.iter().any(ReplicaNow::is_unknown);
     let is_known = now >= reports_by || are_reported;
     for role in &spec.roles {
-        Step { service, spec, role, is_known, now }.run(replicas, &mut plan);
+        Step { service, spec, role, is_known, now }.plan_role(replicas, &mut plan);
     }
     if !is_known {
         plan.look_again(reports_by);
@@ -151,7 +151,7 @@ fn is_current(service: &Service, replica: &ReplicaNow) -> bool {
     service.is_current(replica.revision, &replica.role)
 }
 
-fn count(replicas: usize) -> u32 {
+fn saturating_u32(replicas: usize) -> u32 {
     u32::try_from(replicas).unwrap_or(u32::MAX)
 }
 

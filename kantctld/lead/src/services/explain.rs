@@ -42,7 +42,7 @@ fn explain_role(
     names: &Names<'_>,
     (now, local): (Time, LocalTime),
 ) -> RoleExplanation {
-    let sample = autoscaler.sample(&service.name, &role.name);
+    let sample = autoscaler.last_sample(&service.name, &role.name);
     let policy = spec.autoscale.as_ref();
     RoleExplanation {
         name: role.name.clone(),
@@ -51,10 +51,11 @@ fn explain_role(
         ready: role.ready,
         set: set_by(service, role, names),
         decision: role.autoscale.clone(),
-        measured: policy
-            .map(|_| sample.map_or_else(|| "nothing yet".to_owned(), |last| measured(last, now))),
+        measured: policy.map(|_| {
+            sample.map_or_else(|| "nothing yet".to_owned(), |last| sample_figures(last, now))
+        }),
         outlook: policy.map(|policy| policy.outlook(Replicas(role.wanted), local)),
-        missing: missing(service, role),
+        missing: lines_for_missing(service, role),
     }
 }
 
@@ -76,7 +77,7 @@ fn set_by(service: &Service, role: &RoleView, names: &Names<'_>) -> (Option<Time
 }
 
 /// A line for each place without a ready replica.
-fn missing(service: &Service, role: &RoleView) -> Vec<String> {
+fn lines_for_missing(service: &Service, role: &RoleView) -> Vec<String> {
     let places = (0..role.wanted).filter_map(|place| {
         let name = format!("{}.{place}", role.name);
         let own = || role.replicas.iter().filter(|one| one.ordinal.0 == place);
@@ -108,7 +109,7 @@ fn missing(service: &Service, role: &RoleView) -> Vec<String> {
 }
 
 /// The figures of a sample.
-fn measured(sample: &Sample, now: Time) -> String {
+fn sample_figures(sample: &Sample, now: Time) -> String {
     let (ready, reporting) = (sample.ready, sample.reporting);
     let parts = [
         sample.in_flight.map(|sum| format!("{sum} requests in flight")),

@@ -36,7 +36,12 @@ pub struct Readiness {
 
 impl Readiness {
     /// Takes a node's report. Returns whether anything changed.
-    pub fn report(&mut self, node: &NodeName, statuses: Vec<ReplicaStatus>, now: Time) -> bool {
+    pub fn note_report(
+        &mut self,
+        node: &NodeName,
+        statuses: Vec<ReplicaStatus>,
+        now: Time,
+    ) -> bool {
         let mut has_changed = false;
         for status in statuses {
             let before = self.by_attempt.get(&status.id);
@@ -54,7 +59,7 @@ impl Readiness {
     }
 
     /// Forgets all reports: nodes report again to a new leader, whose term begins now.
-    pub fn begin(&mut self, now: Time) {
+    pub fn start_term(&mut self, now: Time) {
         self.by_attempt.clear();
         self.begun_at = now;
     }
@@ -76,7 +81,7 @@ impl Readiness {
     /// that runs of those with a port, or nodes have had the time to send one. Before, routers go
     /// on with the table of the last leader.
     #[must_use]
-    pub fn has_routes(&self, state: &State, now: Time) -> bool {
+    pub fn may_send_routes(&self, state: &State, now: Time) -> bool {
         let has_port = |service: &&Service| service.spec().is_some_and(|spec| spec.port.is_some());
         let mut with_port = state.services().filter(has_port);
         self.had_time(now) || with_port.all(|service| self.has_all(state, &service.name))
@@ -134,7 +139,7 @@ mod tests {
         let id = AttemptId { key: JobKey::single(JobId(1)), attempt: Attempt(1) };
         let mut report = |health, now| {
             let status = ReplicaStatus { id, health, ports: Vec::new(), why: None };
-            let has_changed = readiness.report(&node, vec![status], Time(now));
+            let has_changed = readiness.note_report(&node, vec![status], Time(now));
             (has_changed, readiness.ready_since(id))
         };
         assert_eq!(report(ReplicaHealth::Starting, 1), (true, None));

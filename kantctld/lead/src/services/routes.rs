@@ -14,7 +14,7 @@ use state::service::Service;
 #[must_use]
 pub fn routes(state: &State, readiness: &Readiness, now: Time) -> Option<Vec<RouteOrder>> {
     let orders = state.services().filter_map(|service| route(state, service, readiness));
-    readiness.has_routes(state, now).then(|| orders.collect())
+    readiness.may_send_routes(state, now).then(|| orders.collect())
 }
 
 fn route(state: &State, service: &Service, readiness: &Readiness) -> Option<RouteOrder> {

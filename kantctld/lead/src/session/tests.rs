@@ -84,26 +84,26 @@ fn a_full_comparison_sends_everything_and_later_ones_the_difference() {
     let mut cluster = TestCluster::of(&["a"]);
     let mut session = session("a", Vec::new());
     let empty = DesiredUpdate { full: true, steps: Vec::new(), gone: Vec::new() };
-    assert_eq!(updates(session.desired(&cluster.state, true)), [empty]);
-    assert_eq!(session.desired(&cluster.state, false), []);
+    assert_eq!(updates(session.compare_at_once(&cluster.state, true)), [empty]);
+    assert_eq!(session.compare_at_once(&cluster.state, false), []);
 
     let key = cluster.job();
     start_all(&mut cluster);
     let id = cluster.attempt(key);
-    let sent = updates(session.desired(&cluster.state, false));
+    let sent = updates(session.compare_at_once(&cluster.state, false));
     assert_eq!(sent.iter().map(named).collect::<Vec<_>>(), [vec![(id, Want::Run, true)]]);
     assert!(!sent[0].full);
-    assert_eq!(session.desired(&cluster.state, false), [], "it was sent");
+    assert_eq!(session.compare_at_once(&cluster.state, false), [], "it was sent");
 
-    cluster.apply(session.report(vec![status(id, running())]));
+    cluster.apply(session.report_command(vec![status(id, running())]));
     cluster.apply(Command::CancelJob { actor: OPERATOR, target: Target { key } });
-    let sent = updates(session.desired(&cluster.state, false));
+    let sent = updates(session.compare_at_once(&cluster.state, false));
     assert_eq!(named(&sent[0]), [(id, Want::Stop, false)], "it has the order");
 
-    cluster.apply(session.report(vec![status(id, ended())]));
-    let sent = updates(session.desired(&cluster.state, false));
+    cluster.apply(session.report_command(vec![status(id, ended())]));
+    let sent = updates(session.compare_at_once(&cluster.state, false));
     assert_eq!((named(&sent[0]), &sent[0].gone), (vec![], &vec![id]));
-    assert_eq!(session.desired(&cluster.state, false), []);
+    assert_eq!(session.compare_at_once(&cluster.state, false), []);
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn a_step_that_the_node_has_is_not_ordered_again() {
     start_all(&mut cluster);
     let (held, lacking) = (cluster.attempt(held), cluster.attempt(lacking));
     let mut session = session("a", vec![status(held, running())]);
-    let sent = updates(session.desired(&cluster.state, true));
+    let sent = updates(session.compare_at_once(&cluster.state, true));
     assert_eq!((sent[0].full, named(&sent[0])), (true, vec![(held, Want::Run, false)]));
     assert_eq!((sent[1].full, named(&sent[1])), (false, vec![(lacking, Want::Run, true)]));
     assert_eq!(sent.len(), 2);
@@ -137,7 +137,7 @@ fn large_orders_are_sent_in_several_messages_of_bounded_size() {
     // 72 MB, and a channel accepts 64 MiB in one message.
     let ids = large_jobs(&mut cluster, 24, 3_000_000);
     let mut session = session("a", Vec::new());
-    let sent = updates(session.desired(&cluster.state, true));
+    let sent = updates(session.compare_at_once(&cluster.state, true));
     let size = |update: &DesiredUpdate| {
         let orders = update.steps.iter().filter_map(|step| step.order.as_ref());
         orders.map(|order| order.script.len()).sum::<usize>()
@@ -148,7 +148,7 @@ fn large_orders_are_sent_in_several_messages_of_bounded_size() {
     assert_eq!(sent.iter().filter(|update| update.full).count(), 1, "only the first is full");
     let ordered: Vec<AttemptId> = sent.iter().flat_map(named).map(|(id, _, _)| id).collect();
     assert_eq!(ordered, ids, "each once, in order");
-    assert_eq!(session.desired(&cluster.state, false), []);
+    assert_eq!(session.compare_at_once(&cluster.state, false), []);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn a_message_is_full_at_its_limit_and_has_at_least_one_order() {
     large_jobs(&mut cluster, 4, 1000);
     let counts = |orders_bytes: usize| -> Vec<usize> {
         let mut session = NodeSession::new(&hello("a", Vec::new()), orders_bytes);
-        let sent = updates(session.desired(&cluster.state, true));
+        let sent = updates(session.compare_at_once(&cluster.state, true));
         sent[1..].iter().map(|update| update.steps.len()).collect()
     };
     assert_eq!(counts(1), [1, 1, 1, 1]);
@@ -179,7 +179,7 @@ fn a_comparison_between_two_messages_loses_nothing() {
     let target = Target { key: ids[2].key };
     cluster.apply(Command::CancelJob { actor: OPERATOR, target });
     cluster.report("a", ids[2], ended());
-    sent.extend(updates(session.desired(&cluster.state, false)));
+    sent.extend(updates(session.compare_at_once(&cluster.state, false)));
     let ordered: Vec<AttemptId> = sent.iter().flat_map(named).map(|(id, _, _)| id).collect();
     assert_eq!(ordered, ids[..2]);
     assert!(sent.iter().any(|update| update.gone == [ids[2]]));

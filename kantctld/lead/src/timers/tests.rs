@@ -19,7 +19,7 @@ impl Guard {
     }
 
     fn look(&mut self, cluster: &TestCluster) -> Vec<Due> {
-        self.watch.look(&cluster.state, |_| self.presence, cluster.now, self.uptime)
+        self.watch.due_actions(&cluster.state, |_| self.presence, cluster.now, self.uptime)
     }
 
     /// Checks once a second this many times; returns what was due at the last check.

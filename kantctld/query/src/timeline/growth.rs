@@ -1,6 +1,6 @@
 //! The timeline lines of a growing job.
 
-use super::because;
+use super::write_reason;
 use common::job::JobSize;
 use state::timeline::TimelineEvent;
 use std::fmt;
@@ -14,7 +14,7 @@ pub(super) fn show(f: &mut fmt::Formatter<'_>, event: &TimelineEvent) -> fmt::Re
         }
         TimelineEvent::DidNotGrow { leaves, why } => {
             write!(f, "continues without {leaves}, which did not join")?;
-            because(f, why.as_ref())
+            write_reason(f, why.as_ref())
         }
         _ => Ok(()),
     }

@@ -30,12 +30,15 @@ use state::State;
 
 /// The state of a job without a word about jobs of others: its reason in general words, and when it
 /// is expected to start; how it ended.
-fn in_general((job, expected_at): (JobView, Option<Time>), mut lines: Vec<String>) -> Explanation {
+fn explain_without_others(
+    (job, expected_at): (JobView, Option<Time>),
+    mut lines: Vec<String>,
+) -> Explanation {
     let mut advice = None;
     match job.phase {
         Phase::Pending => lines.extend(job.reason.as_ref().map(|reason| reason.sentence.clone())),
         Phase::Done => {
-            let (more, what_to_do) = living::done(&job);
+            let (more, what_to_do) = living::explain_done(&job);
             lines.extend(more);
             advice = what_to_do;
         }
@@ -76,7 +79,7 @@ pub fn explain(
         let waiting = is_pending.then(|| waiting::Waiting::new(state, &job, snapshot, now));
         let expected_at = waiting.and_then(|waiting| waiting.expected_at());
         let job = job_view(state, viewer, key, waits)?;
-        return Some(in_general((job, expected_at), lines));
+        return Some(explain_without_others((job, expected_at), lines));
     }
     let mut expected_at = None;
     let (more, advice) = match job.phase {
@@ -85,8 +88,8 @@ pub fn explain(
             expected_at = waiting.expected_at();
             set::with_set_lines(state, &job, snapshot, waiting.lines_and_advice())
         }
-        Phase::Done => living::done(&job),
-        _ => living::living(state, &job, snapshot, now),
+        Phase::Done => living::explain_done(&job),
+        _ => living::explain_started(state, &job, snapshot, now),
     };
     lines.extend(more);
     Some(Explanation { job, lines, advice, expected_at })

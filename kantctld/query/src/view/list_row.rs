@@ -169,7 +169,7 @@ impl<'a> ListRow<'a> {
             memory,
             gpus,
             exit: end.and_then(|end| end.exit),
-            message: remarks::message(viewer, element),
+            message: remarks::end_or_fault_message(viewer, element),
         }
     }
 }

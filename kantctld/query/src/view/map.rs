@@ -1,6 +1,6 @@
 //! The cluster as a map: nodes by leaf group, with the jobs of each GPU.
 
-use super::nodes::in_general;
+use super::nodes::drain_without_details;
 use crate::viewer::Viewer;
 use common::id::{JobId, JobKey, NodeName};
 use common::node::Contact;
@@ -69,7 +69,7 @@ fn map_node(
     let inventory = &node.inventory.gpus;
     let mut gpus = vec![Vec::new(); inventory.len()];
     let mut others = Vec::new();
-    let held = state.ledger().on(name);
+    let held = state.ledger().holdings_on(name);
     for (id, share) in held.iter().flat_map(|held| held.holders()) {
         let Some(place) = places.get(&id.key) else { continue };
         if share.gpus.is_empty() {
@@ -90,7 +90,7 @@ fn map_node(
 }
 
 fn problem(viewer: &Viewer, node: &NodeRecord) -> Option<String> {
-    let drained = || node.drain.clone().map(|drain| in_general(viewer, drain).reason);
+    let drained = || node.drain.clone().map(|drain| drain_without_details(viewer, drain).reason);
     match node.contact {
         Contact::Connected => drained(),
         Contact::Silent { since } => Some(format!("silent since {since}")),

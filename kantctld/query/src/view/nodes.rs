@@ -15,14 +15,14 @@ pub fn node_view(state: &State, viewer: &Viewer, name: &NodeName) -> Option<Node
         return None;
     }
     let holders = state.ledger().holders(name).map(|id| id.key);
-    let (node, held) = (state.node(name)?, state.ledger().on(name));
+    let (node, held) = (state.node(name)?, state.ledger().holdings_on(name));
     let cpus_used = Cpus(held.map_or(0, |held| held.cpus().len()));
     let gpus_used = Gpus(held.map_or(0, |held| held.gpus().len().try_into().unwrap_or(u32::MAX)));
     Some(NodeView {
         name: name.clone(),
         status: node.status(cpus_used, gpus_used),
         contact: node.contact,
-        drain: node.drain.clone().map(|drain| in_general(viewer, drain)),
+        drain: node.drain.clone().map(|drain| drain_without_details(viewer, drain)),
         inventory: node.inventory.as_ref().clone(),
         cpus_used,
         memory_used: held.map_or(Bytes::ZERO, |held| held.memory()),
@@ -30,14 +30,14 @@ pub fn node_view(state: &State, viewer: &Viewer, name: &NodeName) -> Option<Node
         jobs: holders.filter(|key| viewer.sees_key(state, *key)).collect(),
         address: node.address.clone(),
         version: node.version.clone(),
-        findings: node.findings.iter().map(|one| finding(viewer, one)).collect(),
+        findings: node.findings.iter().map(|one| visible_finding(viewer, one)).collect(),
         resumed: node.resumed.clone(),
         revoked_at: state.enrolment(name).and_then(|one| Some(one.revoked?.at)),
     })
 }
 
 /// A drain without what a job or its programs said.
-pub(super) fn in_general(viewer: &Viewer, drain: Drain) -> Drain {
+pub(super) fn drain_without_details(viewer: &Viewer, drain: Drain) -> Drain {
     let reason = match drain.cause {
         DrainCause::Operator => drain.reason,
         _ if viewer.hides_jobs() => without_details(&drain.reason).to_owned(),
@@ -46,7 +46,7 @@ pub(super) fn in_general(viewer: &Viewer, drain: Drain) -> Drain {
     Drain { reason, ..drain }
 }
 
-fn finding(viewer: &Viewer, finding: &Finding) -> Finding {
+fn visible_finding(viewer: &Viewer, finding: &Finding) -> Finding {
     let says = match viewer.hides_jobs() {
         true => "operators see the details".to_owned(),
         false => finding.says.clone(),

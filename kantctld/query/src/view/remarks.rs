@@ -25,16 +25,16 @@ pub(super) fn cancelled_by(element: &Element) -> Option<Uid> {
     })
 }
 
-/// Why it ended, or what [`faults`] says.
-pub(super) fn message(viewer: &Viewer, element: &Element) -> Option<String> {
+/// Why it ended, or what [`fault_message`] says.
+pub(super) fn end_or_fault_message(viewer: &Viewer, element: &Element) -> Option<String> {
     let end = element.run.as_ref().and_then(|run| run.end.as_ref());
-    end.map_or_else(|| faults(viewer, element), |end| end.message.clone())
+    end.map_or_else(|| fault_message(viewer, element), |end| end.message.clone())
 }
 
 /// The faults of a job that waits after faulty attempts, with advice if it is held. Also the reason
 /// of a job whose dependencies could no longer be satisfied.
-fn faults(viewer: &Viewer, element: &Element) -> Option<String> {
-    if let Some(hopeless) = hopeless(element) {
+fn fault_message(viewer: &Viewer, element: &Element) -> Option<String> {
+    if let Some(hopeless) = hopeless_event(element) {
         return Some(match viewer.hides_jobs() {
             true => timeline::HOPELESS.to_owned(),
             false => timeline::line(hopeless),
@@ -42,7 +42,7 @@ fn faults(viewer: &Viewer, element: &Element) -> Option<String> {
     }
     let faults = element.faults.as_ref().filter(|_| element.phase == Phase::Pending)?;
     let (in_a_row, until, why) = (faults.in_a_row, faults.not_before, faults.why.clone());
-    let event = match element.held && faults.is_enough() {
+    let event = match element.held && faults.are_too_many() {
         true => TimelineEvent::HeldForFaults { in_a_row, why },
         false => TimelineEvent::Delayed { until, why },
     };
@@ -50,7 +50,7 @@ fn faults(viewer: &Viewer, element: &Element) -> Option<String> {
 }
 
 /// The reason why it was cancelled without a request.
-fn hopeless(element: &Element) -> Option<&TimelineEvent> {
+fn hopeless_event(element: &Element) -> Option<&TimelineEvent> {
     let mut lines = element.timeline.iter().rev().filter(|_| element.phase == Phase::Done);
     let is_hopeless = |what: &&TimelineEvent| matches!(what, TimelineEvent::Hopeless { .. });
     lines.find_map(|line| Some(&line.what).filter(is_hopeless))
@@ -93,13 +93,13 @@ pub(super) fn reason(
         // the round.
         WaitReason::Held if !element.held => WaitReason::NotConsidered,
         WaitReason::Dependency { open, .. } if open.is_empty() => WaitReason::NotConsidered,
-        reason => viewer.reason(state, reason),
+        reason => viewer.visible_reason(state, reason),
     };
     let (code, sentence) = match element {
-        Element { held_by, .. } if held_by.operator() => {
+        Element { held_by, .. } if held_by.includes_operator() => {
             ("JobHeldAdmin", "held by an operator; only an operator can release it".to_owned())
         }
-        Element { held_by, .. } if held_by.coordinator() => (
+        Element { held_by, .. } if held_by.includes_coordinator() => (
             "JobHeldAdmin",
             "held by a coordinator; only coordinators and operators can release it".to_owned(),
         ),

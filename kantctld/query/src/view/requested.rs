@@ -21,7 +21,7 @@ pub(crate) fn requested(state: &State, record: &Record) -> Resources {
     let cpus = request.cpus_per_task.times(request.tasks.0);
     // A part of a GPU counts as one GPU.
     let gpus = request.gpu_parts().map_or_else(
-        || Gpus(request.gpus_in_all(Nodes(nodes), request.tasks).0 / GpuMilli::WHOLE.0),
+        || Gpus(request.total_gpus_milli(Nodes(nodes), request.tasks).0 / GpuMilli::WHOLE.0),
         |parts| parts.devices,
     );
     let memory = match request.memory {

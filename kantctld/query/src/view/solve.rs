@@ -8,11 +8,11 @@ use common::unit::Bytes;
 use common::wire::api::{MoveView, SolveAnswer, SolveView};
 use engine::Snapshot;
 use engine::solve::{
-    Count, Counted, Effort, GaveUp, Impossible, Move, Solution, Verdict, opened, over_quota,
-    solve as search,
+    Count, Counted, Effort, GaveUp, Impossible, Move, Solution, Verdict, over_quota_solution,
+    solve as search, without_move_limits,
 };
 use state::State;
-use state::snapshot::again;
+use state::snapshot::as_waiting_again;
 
 /// Searches for moves that make room for a waiting job. `snapshot` is the cluster as the engine
 /// sees it at `now`. The search takes as long as `effort` allows. `None` if no such job waits.
@@ -24,9 +24,12 @@ pub fn solve(
     now: Time,
     effort: &Effort<'_>,
 ) -> Option<SolveView> {
-    let Solution { verdict, trials, movable } = match over_quota(snapshot, now, key) {
+    let Solution { verdict, trials, movable } = match over_quota_solution(snapshot, now, key) {
         Some(refused) => refused,
-        None => search(&opened(snapshot, now, again(state, snapshot), key), now, key, effort)?,
+        None => {
+            let movers = as_waiting_again(state, snapshot);
+            search(&without_move_limits(snapshot, now, movers, key), now, key, effort)?
+        }
     };
     let describer = Describer { state, snapshot, key, trials, movable };
     let (answer, by, lines, advice) = describer.describe(&verdict);
@@ -76,7 +79,7 @@ impl Describer<'_> {
     fn describe(&self, verdict: &Verdict) -> AnswerText {
         match verdict {
             Verdict::Moves { moves, room, .. } if moves.is_empty() => {
-                let room = hostlist::fold(room);
+                let room = hostlist::compress(room);
                 let line = format!(
                     "it needs no moves: there is room for it on {room}, or will be when the jobs \
                      that are ending are gone"
@@ -86,8 +89,8 @@ impl Describer<'_> {
             }
             Verdict::Moves { moves, room, fewest } => {
                 let by = if *fewest { "fewest" } else { "not_fewest" };
-                let (lines, advice) =
-                    (self.moves(moves, &hostlist::fold(room), *fewest), self.how(moves));
+                let room = hostlist::compress(room);
+                let (lines, advice) = (self.moves(moves, &room, *fewest), self.how_to_move(moves));
                 (SolveAnswer::Moves, by, lines, advice)
             }
             Verdict::Impossible(why) => self.impossible(why),
@@ -100,11 +103,11 @@ impl Describer<'_> {
             true => "it is proved that fewer moves are not enough",
             false => "whether fewer are enough is unknown",
         };
-        let first = format!("it has room on {room} if {} moved; {proof}", jobs(moves.len()));
+        let first = format!("it has room on {room} if {} moved; {proof}", jobs_text(moves.len()));
         let each = moves.iter().map(|one| {
             let Move { key, from, to, lost_gpu_minutes: lost } = one;
-            let (from, to) = (hostlist::fold(from), hostlist::fold(to));
-            let since = match self.snapshot.running(*key).and_then(|job| job.saved_at) {
+            let (from, to) = (hostlist::compress(from), hostlist::compress(to));
+            let since = match self.snapshot.running_job(*key).and_then(|job| job.saved_at) {
                 None => "since it started, which are lost unless it saved its work",
                 Some(_) => "since its last checkpoint, which are lost",
             };
@@ -120,7 +123,7 @@ impl Describer<'_> {
     }
 
     /// How the moves can be made: by rounds if the policy allows them, or by hand.
-    fn how(&self, moves: &[Move]) -> String {
+    fn how_to_move(&self, moves: &[Move]) -> String {
         let keys: Vec<String> = moves.iter().map(|one| one.key.to_string()).collect();
         let by_hand = format!(
             "an operator may `kantctl requeue {}`: those jobs start again from the beginning \
@@ -139,7 +142,7 @@ impl Describer<'_> {
             );
         }
         let most = budget.lost_gpu_minutes_max;
-        let waiting = self.snapshot.waiting(self.key);
+        let waiting = self.snapshot.waiting_job(self.key);
         let queue =
             waiting.and_then(|job| policy.queues.iter().find(|queue| queue.name == job.queue));
         let says = waiting.and_then(|job| {
@@ -174,12 +177,12 @@ impl Describer<'_> {
                 let line = format!("no moves make room for it, whatever runs: {reason}");
                 ("never_fits", line, format!("`kantctl explain {key}` says what would fit"))
             }
-            Impossible::Counts(count) => ("counts", self.count(count), less),
+            Impossible::Counts(count) => ("counts", self.describe_count(count), less),
             Impossible::Exhausted => {
                 let line = format!(
                     "no moves make room for it, which is proved: all ways to move the {} that may \
                      be moved were tried ({} places)",
-                    jobs_of(self.movable),
+                    jobs_or_job(self.movable),
                     self.trials
                 );
                 ("exhausted", line, less)
@@ -188,14 +191,14 @@ impl Describer<'_> {
         (SolveAnswer::Impossible, by, vec![line], advice)
     }
 
-    fn count(&self, count: &Count) -> String {
+    fn describe_count(&self, count: &Count) -> String {
         let Count { of, size, room, needed, suiting } = *count;
         let nodes = if suiting { "the nodes that suit it" } else { "all nodes" };
         let (lifted, would_have, who) = match self.movable {
             0 => ("no running job may be moved, and ".to_owned(), "have", "it needs"),
             movable => {
                 let lifted =
-                    format!("if the {} that may be moved held nothing, ", jobs_of(movable));
+                    format!("if the {} that may be moved held nothing, ", jobs_or_job(movable));
                 (lifted, "would have", "it and they need")
             }
         };
@@ -262,11 +265,11 @@ impl Describer<'_> {
     }
 }
 
-fn jobs(count: usize) -> String {
+fn jobs_text(count: usize) -> String {
     if count == 1 { "1 job".to_owned() } else { format!("{count} jobs") }
 }
 
-fn jobs_of(count: usize) -> String {
+fn jobs_or_job(count: usize) -> String {
     if count == 1 { "job".to_owned() } else { format!("{count} jobs") }
 }
 

@@ -22,7 +22,8 @@ fn reported(house: &House, events: &[Event]) -> Vec<(String, u32, bool)> {
 
 /// The same in full. A replica that did not see the events makes the same records.
 fn ended(house: &House, events: &[Event]) -> Vec<HistoryRun> {
-    let runs: Vec<_> = history::ended(&house.state, events).iter().map(EndedRun::record).collect();
+    let runs: Vec<_> =
+        history::ended_runs(&house.state, events).iter().map(EndedRun::record).collect();
     let all: Vec<_> = history::all_ended(&house.state).collect();
     runs.iter().for_each(|run| assert!(all.contains(run), "{run:?} is not in {all:?}"));
     runs
@@ -143,7 +144,7 @@ fn what_runs_has_used_its_time_so_far() {
     let key = house.job();
     runs_on_g1(&mut house, key);
     let since = house.element(key).run.as_ref().unwrap().allocated_at;
-    let used: Vec<u64> = history::running(&house.state, Time(since.0 + 500))
+    let used: Vec<u64> = history::unfinished_runs(&house.state, Time(since.0 + 500))
         .map(|run| run.gpu_milliseconds)
         .collect();
     assert_eq!(used, [1000]);
@@ -161,7 +162,8 @@ fn a_node_that_was_given_back_is_not_counted_any_more() {
     house.report("g2", id, exited(0));
     house.wait(5);
     let of = |run: &HistoryRun| (run.gpu_milliseconds, run.cpu_milliseconds);
-    let so_far: Vec<_> = history::running(&house.state, house.now).map(|run| of(&run)).collect();
+    let so_far: Vec<_> =
+        history::unfinished_runs(&house.state, house.now).map(|run| of(&run)).collect();
     assert_eq!(so_far, [(45_000, 70_000)]);
     let events = house.report("g1", id, exited(0));
     let runs = ended(&house, &events);

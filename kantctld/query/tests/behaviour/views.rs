@@ -235,13 +235,13 @@ fn the_engine_sees_what_waits_and_only_what_is_still_held() {
     let key = JobKey { job, index: Some(common::id::ArrayIndex(0)) };
     let id = house.start(key, vec![share("g1", 0, 3, &[1]), share("g2", 0, 3, &[])]);
     let seen = snapshot::snapshot(&house.state);
-    assert_eq!(seen.running(key).unwrap().allocation.shares().len(), 2);
+    assert_eq!(seen.running_job(key).unwrap().allocation.shares().len(), 2);
     let waiting: Vec<_> = seen.all_waiting().collect();
     assert_eq!((waiting.len(), waiting[0].array_limit), (2, Some(2)));
     assert!(std::sync::Arc::ptr_eq(&waiting[0].request, &waiting[1].request), "tasks share it");
     house.report("g1", id, exited(0));
     let seen = snapshot::snapshot(&house.state);
-    let left = seen.running(key).unwrap().allocation.shares().to_vec();
+    let left = seen.running_job(key).unwrap().allocation.shares().to_vec();
     assert_eq!(left.len(), 1, "g2 still has its share");
     assert_eq!(left[0].node, name("g2"));
 }

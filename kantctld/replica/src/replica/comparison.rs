@@ -52,7 +52,7 @@ impl<M: Machine> Comparison<M> {
     }
 
     /// A snapshot of a leader has replaced the state.
-    pub fn restored(&mut self, index: u64) {
+    pub fn note_restored(&mut self, index: u64) {
         self.restored_at = index;
         self.sums.forget_own();
     }

@@ -33,11 +33,11 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
     ///
     /// # Errors
     /// [`LogError`]: the process must end, and unacknowledged entries may be lost.
-    pub fn settle(&mut self) -> Result<Settled, LogError> {
+    pub fn process_ready(&mut self) -> Result<Settled, LogError> {
         loop {
             let next = match self.stage.take() {
                 None if self.node.has_ready() => {
-                    let unwritten = self.begin()?;
+                    let unwritten = self.begin_ready()?;
                     if self.sends_before_sync(&unwritten.ready) {
                         self.stage = Some(Stage::Write(unwritten));
                         return Ok(Settled::Sending);
@@ -49,13 +49,13 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
                 Some(Stage::Write(mut unwritten)) => {
                     self.apply(std::mem::take(&mut unwritten.decided))?;
                     match self.write(&mut unwritten) {
-                        Ok(()) => Ok(Some(self.promise(unwritten.ready)?)),
+                        Ok(()) => Ok(Some(self.send_after_sync(unwritten.ready)?)),
                         Err(error) => Err((Stage::Write(unwritten), error)),
                     }
                 }
                 Some(Stage::Commit(light)) => match self.note_commit(&light) {
                     Ok(()) => {
-                        self.finish(light)?;
+                        self.apply_committed(light)?;
                         Ok(None)
                     }
                     Err(error) => Err((Stage::Commit(light), error)),
@@ -86,7 +86,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
         Ok(())
     }
 
-    fn begin(&mut self) -> Result<Box<Unwritten>, LogError> {
+    fn begin_ready(&mut self) -> Result<Box<Unwritten>, LogError> {
         let mut ready = self.node.ready();
         self.send(ready.take_messages())?;
         self.reads.confirm(ready.take_read_states());
@@ -120,7 +120,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
                 .restore(LogIndex(index), state)
                 .map_err(|reason| decode_error("a snapshot")(std::io::Error::other(reason)))?;
             (self.applied, self.unsaved_bytes) = (index, 0);
-            self.comparison.restored(index);
+            self.comparison.note_restored(index);
             unwritten.snapshot = None;
         }
         let store = self.node.mut_store();
@@ -133,7 +133,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
         Ok(())
     }
 
-    fn promise(&mut self, mut ready: Ready) -> Result<Stage, LogError> {
+    fn send_after_sync(&mut self, mut ready: Ready) -> Result<Stage, LogError> {
         self.send(ready.take_persisted_messages())?;
         Ok(Stage::Commit(self.node.advance(ready)))
     }
@@ -143,7 +143,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
         light.commit_index().map_or(Ok(()), |commit| self.node.mut_store().note_commit(commit))
     }
 
-    fn finish(&mut self, mut light: LightReady) -> Result<(), LogError> {
+    fn apply_committed(&mut self, mut light: LightReady) -> Result<(), LogError> {
         self.send(light.take_messages())?;
         self.apply(light.take_committed_entries())?;
         self.node.advance_apply();
@@ -198,7 +198,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
         }
         if leading != self.leading {
             self.leading = leading;
-            self.machine.lead(leading);
+            self.machine.set_leading(leading);
         }
         self.set_election_timeout();
     }

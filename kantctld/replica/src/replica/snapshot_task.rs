@@ -72,7 +72,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
         }
     }
 
-    /// Notes the outcome of a snapshot. It takes effect with the next [`Replica::settle`].
+    /// Notes the outcome of a snapshot. It takes effect with the next [`Replica::process_ready`].
     pub fn finish_snapshot(&mut self, saved: SnapshotOutcome) {
         self.snapshot_stage = SnapshotStage::Written(saved);
     }

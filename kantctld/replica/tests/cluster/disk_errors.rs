@@ -24,7 +24,7 @@ fn a_full_disk_acknowledges_nothing_and_loses_nothing() {
         let ticket = cluster.ticket();
         let lone = cluster.nodes.get_mut(&1).unwrap();
         lone.propose(vec![(number, ticket)]);
-        match lone.settle().unwrap() {
+        match lone.process_ready().unwrap() {
             Settled::Done => number += 1,
             Settled::Sending => panic!("a single controller has no peers"),
             Settled::DiskFull(_) => break ticket,

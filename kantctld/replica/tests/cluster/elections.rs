@@ -123,7 +123,7 @@ fn entries_are_sent_before_the_leaders_own_sync_and_survive_its_power_failure() 
     let ticket = cluster.ticket();
     let leader = cluster.nodes.get_mut(&1).unwrap();
     leader.propose(vec![(5, ticket)]);
-    assert_eq!(leader.settle().unwrap(), Settled::Sending);
+    assert_eq!(leader.process_ready().unwrap(), Settled::Sending);
     let messages = leader.take_outbox().messages;
     let to: Vec<u64> = messages.iter().map(|message| message.to.0).collect();
     assert_eq!(to, [2, 3], "before the entry is on its own disk");
@@ -150,7 +150,7 @@ fn a_new_term_is_on_the_leaders_disk_before_it_sends_messages() {
     // A single voter elects itself at once, and writes to the learner.
     let ticket = cluster.ticket();
     let lone = cluster.nodes.get_mut(&1).unwrap();
-    assert_eq!(lone.settle().unwrap(), Settled::Done);
+    assert_eq!(lone.process_ready().unwrap(), Settled::Done);
     let term = lone.status().term;
     lone.propose(vec![(5, ticket)]);
     cluster.cut_power(1);

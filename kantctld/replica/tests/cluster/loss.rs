@@ -15,7 +15,7 @@ fn lose_the_last_record(cluster: &mut TestCluster, id: u64) {
     let newest = names.iter().max().unwrap();
     let content = disk.content(newest).unwrap();
     let end = content.iter().rposition(|byte| *byte != 0).unwrap();
-    disk.rot(newest, end as u64, |byte| *byte ^= 1);
+    disk.corrupt_byte(newest, end as u64, |byte| *byte ^= 1);
     cluster.start(id);
 }
 

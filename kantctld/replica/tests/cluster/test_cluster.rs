@@ -98,7 +98,7 @@ impl Machine for Adder {
         Ok(())
     }
 
-    fn lead(&mut self, leading: bool) {
+    fn set_leading(&mut self, leading: bool) {
         self.leading = leading;
     }
 }
@@ -231,7 +231,7 @@ impl TestCluster {
         for _ in 0..10_000 {
             let mut messages: Vec<(u64, PeerMessage)> = Vec::new();
             for (id, node) in &mut self.nodes {
-                while node.settle().unwrap() == Settled::Sending {}
+                while node.process_ready().unwrap() == Settled::Sending {}
                 match (node.take_snapshot_task(), &mut self.under_way) {
                     (None, _) => {}
                     (Some(saving), Some(under_way)) => {
@@ -239,7 +239,7 @@ impl TestCluster {
                     }
                     (Some(saving), None) => {
                         node.finish_snapshot(saving.run());
-                        while node.settle().unwrap() == Settled::Sending {}
+                        while node.process_ready().unwrap() == Settled::Sending {}
                     }
                 }
                 let outbox = node.take_outbox();

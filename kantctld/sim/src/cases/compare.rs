@@ -20,10 +20,10 @@ pub enum Verdict {
 pub fn judge(case: &Case, player: &mut dyn Player) -> Verdict {
     let found = if case.kind == Kind::Decision {
         let outcome = player.round();
-        let wrong = fault(&outcome, 1).or_else(|| within(case, outcome.did, 1));
+        let wrong = fault_text(&outcome, 1).or_else(|| excess_per_round(case, outcome.did, 1));
         wrong.or_else(|| difference(case, &outcome.became, true))
     } else {
-        settle(case, player)
+        run_until_expected(case, player)
     };
     found.map_or(Verdict::Pass, Verdict::Fail)
 }
@@ -35,10 +35,12 @@ pub fn tasks(case: &Case) -> impl Iterator<Item = (usize, &TaskText)> {
 }
 
 /// Runs rounds until the state is as expected, then those in which nothing more may happen.
-fn settle(case: &Case, player: &mut dyn Player) -> Option<String> {
+fn run_until_expected(case: &Case, player: &mut dyn Player) -> Option<String> {
     for round in 1..=case.rounds_to_settle {
         let outcome = player.round();
-        if let Some(found) = fault(&outcome, round).or_else(|| within(case, outcome.did, round)) {
+        if let Some(found) =
+            fault_text(&outcome, round).or_else(|| excess_per_round(case, outcome.did, round))
+        {
             return Some(found);
         }
         player.enact(round == 1);
@@ -55,11 +57,11 @@ fn settle(case: &Case, player: &mut dyn Player) -> Option<String> {
     None
 }
 
-fn fault(outcome: &Outcome, round: u32) -> Option<String> {
+fn fault_text(outcome: &Outcome, round: u32) -> Option<String> {
     outcome.fault.as_ref().map(|fault| format!("round {round}: the judge refuses: {fault}"))
 }
 
-fn within(case: &Case, did: Did, round: u32) -> Option<String> {
+fn excess_per_round(case: &Case, did: Did, round: u32) -> Option<String> {
     let most = case.expect.at_most_per_round?;
     let over = [
         ("starts", did.starts, most.starts),
@@ -86,7 +88,7 @@ fn difference(case: &Case, became: &[Became], outcomes: bool) -> Option<String> 
             return Some(mismatch(&task.id, expectation, became));
         }
     }
-    for (equal_tasks, expectations) in classes(case) {
+    for (equal_tasks, expectations) in task_classes(case) {
         if let Some((task, expectation)) =
             unmatched(&equal_tasks, &expectations, |task, expectation| {
                 matches(expectation, &became[task])
@@ -95,7 +97,7 @@ fn difference(case: &Case, became: &[Became], outcomes: bool) -> Option<String> 
             return Some(mismatch(task, expectation, &became[equal_tasks[0]]));
         }
     }
-    nodes(case, became)
+    first_node_difference(case, became)
 }
 
 fn mismatch(task: &str, expectation: &Expectation, became: &Became) -> String {
@@ -115,7 +117,7 @@ fn mismatch(task: &str, expectation: &Expectation, became: &Became) -> String {
 /// Tasks of one job that ask for the same, by index, and what is expected of some of them.
 type Class<'c> = (Vec<usize>, Vec<(&'c str, &'c Expectation)>);
 
-fn classes(case: &Case) -> Vec<Class<'_>> {
+fn task_classes(case: &Case) -> Vec<Class<'_>> {
     let mut classes: BTreeMap<String, Class<'_>> = BTreeMap::new();
     for (at, (job, task)) in tasks(case).enumerate() {
         let gpus = (task.gpus, task.gpu_fraction, task.gpu_memory_mib, task.gpu_devices);
@@ -180,7 +182,7 @@ fn unmatched<'c>(
 }
 
 /// Compares the idle and releasing GPUs of nodes, in whole devices.
-fn nodes(case: &Case, became: &[Became]) -> Option<String> {
+fn first_node_difference(case: &Case, became: &[Became]) -> Option<String> {
     for (name, expectation) in &case.expect.nodes {
         let devices = |status: &[&str]| {
             let mut seen: BTreeSet<String> = BTreeSet::new();

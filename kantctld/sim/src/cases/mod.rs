@@ -37,23 +37,23 @@ pub enum CaseError {
 /// [`CaseError`]: the text is no list of cases.
 pub fn run(text: &str) -> Result<Vec<Judged>, CaseError> {
     let cases: Vec<Value> = serde_json::from_str(text)?;
-    Ok(cases.iter().map(one).collect())
+    Ok(cases.iter().map(run_case).collect())
 }
 
-fn one(value: &Value) -> Judged {
+fn run_case(value: &Value) -> Judged {
     let id = value.get("id").and_then(Value::as_str).unwrap_or("(no id)").to_owned();
     let is_rule = value.get("rule").is_some();
-    let verdict = if is_rule { rules::judge(value) } else { cluster(value) };
+    let verdict = if is_rule { rules::judge(value) } else { run_cluster_case(value) };
     Judged { id, verdict }
 }
 
-fn cluster(value: &Value) -> Verdict {
+fn run_cluster_case(value: &Value) -> Verdict {
     let case = match Case::deserialize(value) {
         Err(error) => return Verdict::Unsupported(format!("failed to read the case: {error}")),
         Ok(case) => case,
     };
     let judged = world::world(&case)
-        .map(|world| compare::judge(&case, &mut world::Playing::new(&case, world)));
+        .map(|world| compare::judge(&case, &mut world::SnapshotPlayer::new(&case, world)));
     judged.unwrap_or_else(|error| match error {
         ImportError::Unsupported(what) => Verdict::Unsupported(format!("no {what}")),
         error => Verdict::Unsupported(error.to_string()),

@@ -9,8 +9,8 @@ use engine::shares::tree::{QueueAt, Tree};
 use engine::shares::{Amount, Resource};
 use engine::sharing::bounds::{Excess, exceeded, within_bounds, within_limits, within_quotas};
 use engine::sharing::order::Rank;
-use engine::sharing::taking::{Claimant, may_lose, may_take, may_try};
-use reading::{Missing, amount, bound, name, number, queue_at, tree};
+use engine::sharing::taking::{Claimant, may_claim, may_have_victims, may_take};
+use reading::{Missing, amount, name, number, queue_at, read_bound, tree};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -21,25 +21,25 @@ type Says = BTreeMap<String, Value>;
 pub(super) fn judge(case: &Value) -> Verdict {
     let (given, expect) = (&case["given"], &case["expect"]);
     let says = match case["rule"].as_str().unwrap_or_default() {
-        "divide_one_resource" => one_resource(given, false),
-        "divide_surplus_only" => one_resource(given, true),
-        "divide_all_resources" => all_resources(given),
+        "divide_one_resource" => divide_one_resource(given, false),
+        "divide_surplus_only" => divide_one_resource(given, true),
+        "divide_all_resources" => divide_all_resources(given),
         "queue_order" => queue_order(given),
-        "queue_limit_exceeded" => one_queue(given, false),
-        "queue_non_preemptible_quota_exceeded" => one_queue(given, true),
+        "queue_limit_exceeded" => resource_over_limit(given, false),
+        "queue_non_preemptible_quota_exceeded" => resource_over_limit(given, true),
         "request_within_limit" => {
-            within(given, |tree, at, asked, _| within_limits(tree, at, asked))
+            job_within_rule(given, |tree, at, asked, _| within_limits(tree, at, asked))
         }
-        "request_within_non_preemptible_quota" => within(given, within_quotas_if_firm),
+        "request_within_non_preemptible_quota" => job_within_rule(given, within_quotas_if_firm),
         "job_within_limit_and_quota" => job_within(given),
-        "may_try_reclaim" => reclaim(given, |tree, claimant, _| may_try(tree, claimant)),
+        "may_try_reclaim" => reclaim(given, |tree, claimant, _| may_claim(tree, claimant)),
         "victim_queue_candidate" => candidate(given),
-        "reclaim_allowed" => reclaim(given, allowed),
+        "reclaim_allowed" => reclaim(given, is_reclaim_allowed),
         "preempt_min_runtime"
         | "reclaim_min_runtime"
         | "preempt_victim_allowed"
         | "reclaim_victim_allowed"
-        | "preempt_scenario_allowed" => runtime::ask(case),
+        | "preempt_scenario_allowed" => runtime::evaluate(case),
         other => return Verdict::Unsupported(format!("no rule {other}")),
     };
     match says {
@@ -67,10 +67,10 @@ fn compare(expect: &Value, says: &Says) -> Verdict {
 
 fn share(queue: &Value, terms: &Value, resource: Resource, seniority: usize) -> Share {
     Share {
-        quota: bound(terms, "quota", resource),
-        limit: bound(terms, "limit", resource),
+        quota: read_bound(terms, "quota", resource),
+        limit: read_bound(terms, "limit", resource),
         weight: number(terms, "over_quota_weight"),
-        request: bound(terms, "request", resource),
+        request: read_bound(terms, "request", resource),
         usage: number(terms, "usage"),
         priority: number(queue, "priority") as i64,
         seniority,
@@ -87,7 +87,7 @@ fn shares(given: &Value, key: &str, resource: Resource) -> Vec<(String, Share, i
     let each = queues.iter().enumerate();
     each.map(|(at, queue)| {
         let terms = &queue[key];
-        let given = bound(terms, "fair_share", resource);
+        let given = read_bound(terms, "fair_share", resource);
         (name(queue, "id"), share(queue, terms, resource, place(at)), given)
     })
     .collect()
@@ -103,15 +103,15 @@ fn resource(text: &str) -> Result<Resource, Missing> {
 }
 
 /// In the units of the case.
-fn shown(amount: i64, resource: Resource) -> Value {
-    Value::from(amount as f64 / reading::of_one(resource))
+fn in_case_units(amount: i64, resource: Resource) -> Value {
+    Value::from(amount as f64 / reading::units_per_one(resource))
 }
 
-fn one_resource(given: &Value, surplus_only: bool) -> Result<Says, Missing> {
+fn divide_one_resource(given: &Value, surplus_only: bool) -> Result<Says, Missing> {
     let resource = resource(given["resource"].as_str().unwrap_or("gpu"))?;
     let named = shares(given, "share", resource);
     let shares: Vec<Share> = named.iter().map(|(_, share, _)| share.clone()).collect();
-    let total = bound(given, "total", resource);
+    let total = read_bound(given, "total", resource);
     let k = number(given, "k");
     let (result, left) = if surplus_only {
         let mut had: Vec<i64> = named.iter().map(|(.., had)| *had).collect();
@@ -120,23 +120,23 @@ fn one_resource(given: &Value, surplus_only: bool) -> Result<Says, Missing> {
     } else {
         divide(total, k, resource.unit(), &shares)
     };
-    let mut says = Says::from([("remaining".to_owned(), shown(left, resource))]);
+    let mut says = Says::from([("remaining".to_owned(), in_case_units(left, resource))]);
     for ((id, ..), got) in named.iter().zip(result) {
-        says.insert(format!("fair_share/{id}"), shown(got, resource));
+        says.insert(format!("fair_share/{id}"), in_case_units(got, resource));
     }
     Ok(says)
 }
 
-fn all_resources(given: &Value) -> Result<Says, Missing> {
+fn divide_all_resources(given: &Value) -> Result<Says, Missing> {
     let mut says = Says::new();
     for key in ["cpu", "memory", "gpu"] {
         let resource = resource(key)?;
         let named = shares(given, key, resource);
         let shares: Vec<Share> = named.iter().map(|(_, share, _)| share.clone()).collect();
-        let total = bound(&given["totals"], key, resource);
+        let total = read_bound(&given["totals"], key, resource);
         let (result, _) = divide(total, number(given, "k"), resource.unit(), &shares);
         for ((id, ..), got) in named.iter().zip(result) {
-            says.insert(format!("fair_share/{id}/{key}"), shown(got, resource));
+            says.insert(format!("fair_share/{id}/{key}"), in_case_units(got, resource));
         }
     }
     Ok(says)
@@ -160,7 +160,7 @@ fn queue_order(given: &Value) -> Result<Says, Missing> {
     Ok(Says::from([("first".to_owned(), Value::from(who))]))
 }
 
-fn one_queue(given: &Value, is_quota: bool) -> Result<Says, Missing> {
+fn resource_over_limit(given: &Value, is_quota: bool) -> Result<Says, Missing> {
     let tree = tree(&Value::Array(vec![given["queue"].clone()]))?;
     let (terms, account) = (&tree.terms[0], &tree.accounts[0]);
     let asks = amount(&given["request"]);
@@ -181,18 +181,18 @@ fn one_queue(given: &Value, is_quota: bool) -> Result<Says, Missing> {
     ]))
 }
 
-fn is_allowed(allowed: bool) -> Says {
+fn allowed_result(allowed: bool) -> Says {
     Says::from([("allowed".to_owned(), Value::from(allowed))])
 }
 
 /// A rule about a job that may or may not be preemptible.
-fn within(
+fn job_within_rule(
     given: &Value,
     rule: impl Fn(&Tree, QueueAt, &Amount, bool) -> Result<(), Excess>,
 ) -> Result<Says, Missing> {
     let (tree, job) = (tree(&given["queues"])?, &given["job"]);
     let at = queue_at(&tree, &name(job, "queue"))?;
-    Ok(is_allowed(rule(&tree, at, &amount(&given["request"]), is_preemptible(job)).is_ok()))
+    Ok(allowed_result(rule(&tree, at, &amount(&given["request"]), is_preemptible(job)).is_ok()))
 }
 
 /// A quota limits jobs that are not preemptible; others may borrow.
@@ -221,7 +221,7 @@ fn job_within(given: &Value) -> Result<Says, Missing> {
         let part = (number(task, "gpu_memory_mib") / of_gpu * 100.0).ceil() * 10.0;
         asks.gpu_milli += (part * number(task, "gpu_devices")) as i64;
     }
-    Ok(is_allowed(within_bounds(&tree, at, &asks, is_preemptible(job)).is_ok()))
+    Ok(allowed_result(within_bounds(&tree, at, &asks, is_preemptible(job)).is_ok()))
 }
 
 fn claimant(given: &Value, tree: &Tree) -> Result<Claimant, Missing> {
@@ -239,17 +239,17 @@ fn reclaim(
 ) -> Result<Says, Missing> {
     let tree = tree(&given["queues"])?;
     let claimant = claimant(given, &tree)?;
-    Ok(is_allowed(rule(&tree, &claimant, given)))
+    Ok(allowed_result(rule(&tree, &claimant, given)))
 }
 
 fn candidate(given: &Value) -> Result<Says, Missing> {
     let tree = tree(&given["queues"])?;
     let claimant = claimant(given, &tree)?;
     let victim = queue_at(&tree, &name(given, "victim_queue"))?;
-    Ok(is_allowed(may_lose(&tree, &claimant, victim)))
+    Ok(allowed_result(may_have_victims(&tree, &claimant, victim)))
 }
 
-fn allowed(tree: &Tree, claimant: &Claimant, given: &Value) -> bool {
+fn is_reclaim_allowed(tree: &Tree, claimant: &Claimant, given: &Value) -> bool {
     let mut victims = Vec::new();
     for (queue, amounts) in given["victims_by_queue"].as_object().into_iter().flatten() {
         let Ok(at) = queue_at(tree, queue) else { return false };

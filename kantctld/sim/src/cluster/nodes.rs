@@ -63,7 +63,7 @@ impl Cluster {
     }
 
     /// Connected machines report what changed. Returns whether anything did.
-    pub(super) fn report(&mut self) -> Result<bool, SimError> {
+    pub(super) fn apply_reports(&mut self) -> Result<bool, SimError> {
         let mut any = false;
         let names: Vec<NodeName> = self.machines.keys().cloned().collect();
         for name in names {
@@ -96,7 +96,7 @@ impl Cluster {
             };
             Some(Order { behaviour: behaviour.cloned().unwrap_or_default(), launch })
         };
-        machine.desire(self.now, &desired, order);
+        machine.apply_desired(self.now, &desired, order);
     }
 
     /// Checks that no job runs twice at once on connected nodes, and that no machine runs what is
@@ -115,6 +115,6 @@ impl Cluster {
         for (key, attempts) in running.into_iter().filter(|(_, attempts)| attempts.len() > 1) {
             wrong.push(format!("job {key} runs {} times at once", attempts.len()));
         }
-        self.judged(wrong)
+        self.check_judge(wrong)
     }
 }

@@ -89,7 +89,7 @@ impl Cluster {
             |status: &&ReplicaStatus| self.services.readiness.ready_since(status.id).is_none();
         let ready = statuses.iter().filter(is_ready).filter(is_new);
         let ready: Vec<JobKey> = ready.map(|status| status.id.key).collect();
-        self.services.is_due |= self.services.readiness.report(node, statuses, self.now);
+        self.services.is_due |= self.services.readiness.note_report(node, statuses, self.now);
         ready.into_iter().for_each(|key| self.note_health(key, ReplicaHealth::Ready));
     }
 
@@ -140,7 +140,7 @@ impl Cluster {
         self.services.is_due = false;
         let scaled = self.autoscale_if_due();
         self.services.readiness.prune(&self.state);
-        let plan = services::look(&self.state, &self.services.readiness, now);
+        let plan = services::plan_services(&self.state, &self.services.readiness, now);
         self.services.look_at = plan.look_at;
         let commands: Vec<Command> = plan.commands.into_iter().chain(scaled).collect();
         let is_any = !commands.is_empty();
@@ -160,13 +160,13 @@ impl Cluster {
         self.services.decided_at = Some(now);
         let Services { readiness, autoscaler, loads, .. } = &mut self.services;
         if !loads.is_empty() {
-            autoscaler.report(&router(), router_load(loads, now), now);
+            autoscaler.note_router_load(&router(), router_load(loads, now), now);
         }
         autoscaler.decide(&self.state, readiness, now, LocalTime::utc(now))
     }
 
     /// When services are due for a look, whatever else happens.
-    pub(super) fn next_look(&self) -> Option<Time> {
+    pub(super) fn next_converge_at(&self) -> Option<Time> {
         self.services.look_at.filter(|_| self.state.services().next().is_some())
     }
 

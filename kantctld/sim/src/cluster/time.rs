@@ -15,7 +15,7 @@ impl Cluster {
     pub fn advance_to(&mut self, end: Time) -> Result<(), SimError> {
         while let Some(next) = self.next_at().filter(|next| *next <= end) {
             self.now = self.now.max(next);
-            self.pass()?;
+            self.run_due_work()?;
         }
         self.now = self.now.max(end);
         Ok(())
@@ -25,7 +25,7 @@ impl Cluster {
     ///
     /// # Errors
     /// A judge found a fault.
-    pub fn finish(&mut self, end: Time) -> Result<(), SimError> {
+    pub fn advance_until_idle(&mut self, end: Time) -> Result<(), SimError> {
         while let Some(next) = self.next_happening().filter(|next| *next <= end) {
             self.advance_to(next)?;
         }
@@ -44,13 +44,13 @@ impl Cluster {
     /// When something happens next other than a periodic round or decision.
     fn next_happening(&self) -> Option<Time> {
         let machines = self.machines.values().filter_map(Machine::next_at);
-        let losses = self.losses().map(|(at, _)| at);
+        let losses = self.loss_times().map(|(at, _)| at);
         let at_times = losses.chain(self.begin_times()).chain(self.deadlines());
-        machines.chain(at_times).chain(self.next_look()).min()
+        machines.chain(at_times).chain(self.next_converge_at()).min()
     }
 
     /// When which silent node will be given up.
-    fn losses(&self) -> impl Iterator<Item = (Time, NodeName)> + '_ {
+    fn loss_times(&self) -> impl Iterator<Item = (Time, NodeName)> + '_ {
         self.state.nodes().filter_map(|(name, node)| match node.contact {
             Contact::Silent { since } => Some((since + self.node_lost_after, name.clone())),
             Contact::Connected | Contact::Lost { .. } => None,
@@ -79,16 +79,16 @@ impl Cluster {
     }
 
     /// Does what is due now.
-    fn pass(&mut self) -> Result<(), SimError> {
+    fn run_due_work(&mut self) -> Result<(), SimError> {
         for machine in self.machines.values_mut() {
             machine.tick(self.now);
         }
         let due: Vec<NodeName> =
-            self.losses().filter(|(at, _)| *at <= self.now).map(|(_, name)| name).collect();
+            self.loss_times().filter(|(at, _)| *at <= self.now).map(|(_, name)| name).collect();
         for name in due {
             self.apply(Command::NodeLost { name })?;
         }
-        for key in state::missed(&self.state, self.now) {
+        for key in state::jobs_past_deadline(&self.state, self.now) {
             self.apply(Command::DeadlineOver { key })?;
         }
         let begins = self.begin_times().any(|at| at <= self.now);

@@ -29,7 +29,7 @@ const DRAIN_DELAY: Span = Span::from_seconds(5);
 const SCRIPT: &str = "#!/bin/sh\nserve\n";
 
 /// The queue of the service.
-pub(super) fn serving() -> QueueName {
+pub(super) fn serving_queue() -> QueueName {
     "serving".parse().expect("a name of a queue")
 }
 
@@ -87,14 +87,14 @@ impl Setup {
                 ..Quota::default()
             },
             memory_per_cpu: MEMORY_PER_CPU,
-            ..Queue::plain(name)
+            ..Queue::with_defaults(name)
         };
         let team = |(name, quota): &(QueueName, Gpus)| Queue {
             preemption: Preemption { preemptible: true, ..Preemption::default() },
             reclaim_runtime_min: Some(self.protection),
             ..queue(name.clone(), *quota)
         };
-        let mut queues = vec![queue(serving(), of_service)];
+        let mut queues = vec![queue(serving_queue(), of_service)];
         queues.extend(self.teams.iter().map(team));
         // Every job names its queue, but there must be a default.
         queues[0].default = true;
@@ -129,7 +129,7 @@ impl Setup {
             name: "worker".parse::<RoleName>().expect("a name of a role"),
             ask: Ask {
                 request: request(self.gpus_per_replica),
-                queue: Some(serving()),
+                queue: Some(serving_queue()),
                 ..Ask::default()
             },
             script: BlobHash::of(SCRIPT.as_bytes()),

@@ -41,7 +41,7 @@ pub fn play(setup: &Setup, sizing: Sizing, demand: Demand<'_>) -> Result<Figures
             run.submit(setup, which, job)?;
         }
         run.advance_to(begin)?;
-        run.record.load(*in_flight);
+        run.record.add_load(*in_flight);
         if sizing == Sizing::Load {
             run.cluster.set_load(service_name(), u64::from(*in_flight));
         }
@@ -63,7 +63,7 @@ impl Run<'_> {
         let ready_after = Some(setup.start_delay);
         let behaviour = Behaviour { run: None, ready_after, ..Behaviour::default() };
         let events = self.cluster.deploy(setup.deployment(sizing), behaviour)?;
-        accepted("the service", &events)?;
+        check_accepted("the service", &events)?;
         self.observe(None)
     }
 
@@ -78,8 +78,8 @@ impl Run<'_> {
     }
 
     fn submit(&mut self, setup: &Setup, which: usize, job: &Training) -> Result<(), DayNightError> {
-        let id = JobId(self.cluster.state().last_job().0 + 1);
-        self.cluster.set_behaviour(id, training(job.run));
+        let id = JobId(self.cluster.state().last_job_id().0 + 1);
+        self.cluster.set_behaviour(id, training_behaviour(job.run));
         let queue = setup.teams.get(job.team).map(|(name, _)| name.clone());
         let time_limit = Some(Span(job.run.0.saturating_mul(TIME_LIMIT_FACTOR)));
         let ask = Ask { request: request(job.gpus), queue, time_limit, ..Ask::default() };
@@ -93,24 +93,24 @@ impl Run<'_> {
             script: "#!/bin/sh\ntrain\n".to_owned(),
             environment: String::new(),
         })?;
-        accepted("training", &events)?;
+        check_accepted("training", &events)?;
         self.observe(Some(which))
     }
 
     fn observe(&mut self, training_job: Option<usize>) -> Result<(), DayNightError> {
         let happenings = self.cluster.take_happenings();
         for (job, rest) in self.record.observe(&self.cluster, &happenings, training_job)? {
-            self.cluster.set_behaviour(job, training(rest));
+            self.cluster.set_behaviour(job, training_behaviour(rest));
         }
         Ok(())
     }
 }
 
-fn training(run: Span) -> Behaviour {
+fn training_behaviour(run: Span) -> Behaviour {
     Behaviour { run: Some(run), ..Behaviour::default() }
 }
 
-fn accepted(what: &'static str, events: &[state::Event]) -> Result<(), DayNightError> {
-    let refused = |why: Refusal| DayNightError::Refused { what, why: why.with_hint() };
-    event::changed(events).map(|_| ()).map_err(refused)
+fn check_accepted(what: &'static str, events: &[state::Event]) -> Result<(), DayNightError> {
+    let refused = |why: Refusal| DayNightError::Refused { what, why: why.text_with_hint() };
+    event::changed_jobs(events).map(|_| ()).map_err(refused)
 }

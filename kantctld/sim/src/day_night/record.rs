@@ -1,7 +1,7 @@
 //! The figures of a run, from its events and the requests of its jobs. What queues hold is counted
 //! separately from the engine, as in a replay.
 
-use super::parts::serving;
+use super::parts::serving_queue;
 use super::{
     BelowQuota, DayNightError, Figures, ServiceFigures, Setup, Sizing, Training, TrainingFigures,
 };
@@ -82,15 +82,15 @@ impl<'a> Record<'a> {
     }
 
     /// Records that a job waits from now on, which is a replica without `training`.
-    fn submitted(&mut self, job: JobId, at: Time, training: Option<usize>) {
+    fn note_submitted(&mut self, job: JobId, at: Time, training: Option<usize>) {
         let asked = training.and_then(|which| self.training.get(which));
         let team = asked.and_then(|asked| self.setup.teams.get(asked.team));
-        let queue = team.map_or_else(serving, |(name, _)| name.clone());
+        let queue = team.map_or_else(serving_queue, |(name, _)| name.clone());
         let gpus = asked.map_or(self.setup.gpus_per_replica, |asked| asked.gpus);
         let gpus = milli(gpus);
         let rest = asked.map_or(Span(0), |asked| asked.run);
         if let Some(entitlements) = &mut self.entitlements {
-            entitlements.waits(&queue, gpus);
+            entitlements.add_waiting(&queue, gpus);
         }
         self.waiting += 1;
         if asked.is_some() {
@@ -124,7 +124,7 @@ impl<'a> Record<'a> {
         for (at, happening) in happenings {
             match happening {
                 Happening::Changed(event) => {
-                    again.extend(self.changed(cluster, *at, event, training));
+                    again.extend(self.note_event(cluster, *at, event, training));
                 }
                 Happening::Replica { key, health: ReplicaHealth::Ready, .. } => {
                     self.ready.insert(*key);
@@ -135,13 +135,13 @@ impl<'a> Record<'a> {
         self.now = cluster.now();
         let mut sample = self.tally.sample(self.now, self.waiting);
         if let Some(entitlements) = &mut self.entitlements {
-            entitlements.pass(self.now, &mut sample);
+            entitlements.record_pass(self.now, &mut sample);
         }
         self.outcome.series.push(sample)?;
         Ok(again)
     }
 
-    fn changed(
+    fn note_event(
         &mut self,
         cluster: &Cluster,
         at: Time,
@@ -154,12 +154,12 @@ impl<'a> Record<'a> {
                     let record = cluster.state().job(*job);
                     record.is_some_and(|record| record.spec.ask.replica.is_some())
                 };
-                self.submitted(*job, at, training.filter(|_| !is_replica(job)));
+                self.note_submitted(*job, at, training.filter(|_| !is_replica(job)));
             }
             Event::JobStarted { id, .. } => {
                 let element = cluster.state().element(id.key).map(|(_, element)| element);
                 let run = element.and_then(|element| element.run.as_ref())?;
-                self.started(id.key.job, &run.allocation, at);
+                self.note_start(id.key.job, &run.allocation, at);
             }
             Event::JobRunning { id } => {
                 self.jobs.get_mut(&id.key.job)?.running_since = Some(at);
@@ -167,25 +167,25 @@ impl<'a> Record<'a> {
             Event::JobEnded { id, requeue, preempted, .. } => {
                 self.ready.remove(&id.key);
                 self.outcome.preemptions.reclaim += u64::from(preempted.is_some());
-                return requeue.then(|| self.stopped(id.key.job, at))?;
+                return requeue.then(|| self.note_stop(id.key.job, at))?;
             }
-            Event::JobRequeued { key, .. } => self.left(key.job, at, true),
-            Event::JobDone { key, .. } => self.left(key.job, at, false),
+            Event::JobRequeued { key, .. } => self.note_left(key.job, at, true),
+            Event::JobDone { key, .. } => self.note_left(key.job, at, false),
             _ => {}
         }
         None
     }
 
-    fn started(&mut self, job: JobId, on: &Arc<Allocation>, at: Time) {
+    fn note_start(&mut self, job: JobId, on: &Arc<Allocation>, at: Time) {
         let Some(tracked) = self.jobs.get_mut(&job) else { return };
         for share in on.shares() {
             if let Some(place) = self.places.get(&share.node) {
-                self.tally.take(*place, share);
+                self.tally.add_share(*place, share);
             }
         }
         if let Some(entitlements) = &mut self.entitlements {
-            entitlements.waits_no_more(&tracked.queue, tracked.gpus);
-            entitlements.holds(&tracked.queue, tracked.gpus);
+            entitlements.remove_waiting(&tracked.queue, tracked.gpus);
+            entitlements.add_held(&tracked.queue, tracked.gpus);
         }
         self.waiting -= 1;
         self.outcome.starts += 1;
@@ -196,7 +196,7 @@ impl<'a> Record<'a> {
     }
 
     /// A job is stopped, and will run again. Returns what is left of its run then.
-    fn stopped(&mut self, job: JobId, at: Time) -> Option<(JobId, Span)> {
+    fn note_stop(&mut self, job: JobId, at: Time) -> Option<(JobId, Span)> {
         let every = self.setup.checkpoint.0.max(1);
         let tracked = self.jobs.get_mut(&job)?;
         tracked.training?;
@@ -208,24 +208,24 @@ impl<'a> Record<'a> {
     }
 
     /// A job holds nothing and waits no longer, or waits again.
-    fn left(&mut self, job: JobId, at: Time, again: bool) {
+    fn note_left(&mut self, job: JobId, at: Time, again: bool) {
         let Some(tracked) = self.jobs.get_mut(&job) else { return };
         let held = tracked.held.take();
         let (queue, gpus) = (&tracked.queue, tracked.gpus);
         match (&held, &mut self.entitlements) {
-            (Some(_), Some(entitlements)) => entitlements.releases(queue, gpus),
-            (None, Some(entitlements)) => entitlements.waits_no_more(queue, gpus),
+            (Some(_), Some(entitlements)) => entitlements.remove_held(queue, gpus),
+            (None, Some(entitlements)) => entitlements.remove_waiting(queue, gpus),
             (_, None) => {}
         }
         if let (true, Some(entitlements)) = (again, &mut self.entitlements) {
-            entitlements.waits(queue, gpus);
+            entitlements.add_waiting(queue, gpus);
         }
         self.waiting += u32::from(again);
         self.waiting -= u32::from(held.is_none());
         if let Some((allocation, since)) = held {
             for share in allocation.shares() {
                 if let Some(place) = self.places.get(&share.node) {
-                    self.tally.give_back(*place, share);
+                    self.tally.remove_share(*place, share);
                 }
             }
             let held = GpuTime::of(gpus, at.since(since));
@@ -241,7 +241,7 @@ impl<'a> Record<'a> {
     }
 
     /// Records the load of one step.
-    pub(super) fn load(&mut self, in_flight: u32) {
+    pub(super) fn add_load(&mut self, in_flight: u32) {
         let ready = u32::try_from(self.ready.len()).unwrap_or(u32::MAX);
         let places = ready.saturating_mul(self.setup.concurrency);
         self.requests += u64::from(in_flight);

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A snapshot without a state.
-pub(super) struct Alone {
+pub(super) struct EngineAlone {
     snapshot: Snapshot,
     last: JobId,
     /// Jobs that are being moved, and when jobs were moved lately.
@@ -25,13 +25,13 @@ pub(super) struct Alone {
     running: BTreeMap<JobKey, (Arc<WaitingJob>, Time)>,
 }
 
-impl Alone {
+impl EngineAlone {
     pub fn new(cluster: &Cluster, policy: Policy) -> Self {
         let mut snapshot = Snapshot::default();
         snapshot.set_policy(Arc::new(policy));
         cluster.snapshots().iter().for_each(|node| snapshot.set_node(node));
-        snapshot.set_silent(true);
-        snapshot.settle(Time(0));
+        snapshot.set_skip_reasons(true);
+        snapshot.prepare_for_round(Time(0));
         Self {
             snapshot,
             last: JobId(0),
@@ -43,7 +43,7 @@ impl Alone {
     }
 }
 
-impl Stage for Alone {
+impl Stage for EngineAlone {
     fn submit(&mut self, job: &WaitingJob, now: Time) -> Result<Entry, ReplayError> {
         let queue = self.snapshot.policy().queues.iter().find(|queue| queue.name == job.queue);
         let could_hold = queue.is_some_and(|queue| {
@@ -54,14 +54,14 @@ impl Stage for Alone {
         }
         self.last = JobId(self.last.0 + 1);
         let key = JobKey::single(self.last);
-        let by_expected = queue.is_some_and(|queue| queue.backfill.plans_by_expected());
+        let by_expected = queue.is_some_and(|queue| queue.backfill.uses_expected_times());
         let expected = self.run_times.expected(job.owner, traits(job), now).filter(|_| by_expected);
         self.snapshot.set_waiting(WaitingJob { key, expected, ..job.clone() });
         Ok(Entry::Waits(key))
     }
 
     fn decide(&mut self, now: Time) -> Round {
-        self.snapshot.settle(now);
+        self.snapshot.prepare_for_round(now);
         let mut round = engine::schedule(&self.snapshot, now);
         self.snapshot.set_planned_starts(std::mem::take(&mut round.planned_starts));
         self.snapshot.set_resume_cursor(std::mem::take(&mut round.resume_cursor));
@@ -72,7 +72,7 @@ impl Stage for Alone {
         for decision in &round.decisions {
             match decision {
                 Decision::Start { key, allocation, .. } => {
-                    if let Some(job) = self.snapshot.waiting(*key) {
+                    if let Some(job) = self.snapshot.waiting_job(*key) {
                         self.running.insert(*key, (job.clone(), now));
                     }
                     self.snapshot.start(*key, allocation.clone(), now);
@@ -81,7 +81,7 @@ impl Stage for Alone {
                     self.moving.insert(*key, Moving { to: to.clone(), until: now + MOVE_KEPT });
                     self.moved_at.retain(|at| *at + MOVES_COUNTED > now);
                     self.moved_at.push(now);
-                    self.snapshot.set_moves(self.moved_at.clone());
+                    self.snapshot.set_move_times(self.moved_at.clone());
                 }
                 _ => {}
             }
@@ -90,7 +90,7 @@ impl Stage for Alone {
         Ok(())
     }
 
-    fn over(&mut self, key: JobKey, _: EndCause, now: Time) -> Result<(), ReplayError> {
+    fn end_job(&mut self, key: JobKey, _: EndCause, now: Time) -> Result<(), ReplayError> {
         if let Some((job, began)) = self.running.remove(&key) {
             self.run_times.note(job.owner, traits(&job), now.since(began), now);
         }
@@ -98,7 +98,7 @@ impl Stage for Alone {
         Ok(())
     }
 
-    fn yielded(
+    fn end_preempted(
         &mut self,
         key: JobKey,
         again: Option<&WaitingJob>,
@@ -112,7 +112,7 @@ impl Stage for Alone {
         Ok(())
     }
 
-    fn waiting(&self) -> usize {
+    fn waiting_count(&self) -> usize {
         self.snapshot.waiting_count()
     }
 }

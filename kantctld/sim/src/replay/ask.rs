@@ -74,7 +74,7 @@ impl<'a> Asks<'a> {
         let account = accounts.find(|account| account.name.as_str() == *charged);
         Party {
             owner,
-            queue: queue.map_or_else(nowhere, |queue| queue.name.clone()),
+            queue: queue.map_or_else(unknown_queue, |queue| queue.name.clone()),
             account: account.map(|account| account.name.clone()),
             qos: qos.map(|qos| qos.name.clone()),
         }
@@ -82,7 +82,7 @@ impl<'a> Asks<'a> {
 }
 
 /// The queue of a job for which the policy has none. The engine reports that it does not exist.
-pub(crate) fn nowhere() -> QueueName {
+pub(crate) fn unknown_queue() -> QueueName {
     QueueName::new("none").expect("letters make a name")
 }
 
@@ -104,7 +104,7 @@ pub(crate) fn request(job: &Job, scale: CpuScale) -> Request {
     Request {
         nodes: Some(job.nodes),
         tasks: Tasks(job.nodes.0),
-        cpus_per_task: job.cpus.map_or(Cpus(1), |cpus| scale.asked(cpus)),
+        cpus_per_task: job.cpus.map_or(Cpus(1), |cpus| scale.scale_asked(cpus)),
         memory: Some(MemoryRequest::PerNode(memory)),
         gpu_kind: kinds.next().filter(|_| gpus.is_some()),
         gpu_kinds_or: if gpus.is_some() { kinds.collect() } else { Vec::new() },

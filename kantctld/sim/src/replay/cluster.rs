@@ -56,13 +56,13 @@ impl CpuScale {
 
     /// What a job takes; at least one part.
     #[must_use]
-    pub fn asked(self, cpus: CpuMilli) -> Cpus {
+    pub fn scale_asked(self, cpus: CpuMilli) -> Cpus {
         Cpus(cpus.0.saturating_mul(self.0).div_ceil(1000).max(1))
     }
 
     /// What a node has.
     #[must_use]
-    pub const fn offered(self, cpus: CpuMilli) -> Cpus {
+    pub const fn scale_offered(self, cpus: CpuMilli) -> Cpus {
         Cpus(cpus.0.saturating_mul(self.0) / 1000)
     }
 }
@@ -86,14 +86,14 @@ impl Cluster {
     #[must_use]
     pub fn new(nodes: &[Node], jobs: &[Job]) -> Self {
         let order: Vec<u32> = (0..).take(nodes.len()).collect();
-        Self::in_order(nodes, jobs, &order)
+        Self::with_node_order(nodes, jobs, &order)
     }
 
     /// In another order: the node at position `order[0]` of the file comes first.
     #[must_use]
-    pub fn in_order(nodes: &[Node], jobs: &[Job], order: &[u32]) -> Self {
+    pub fn with_node_order(nodes: &[Node], jobs: &[Job], order: &[u32]) -> Self {
         let scale = CpuScale::of(nodes, jobs);
-        let unknown = cpus_unknown(nodes, jobs);
+        let unknown = assumed_cpus(nodes, jobs);
         let mut kinds: BTreeMap<Hardware, Arc<Inventory>> = BTreeMap::new();
         let mut cluster = Self {
             snapshots: Vec::with_capacity(order.len()),
@@ -126,7 +126,7 @@ impl Cluster {
     ///
     /// # Errors
     /// [`ReplayError::UnknownNode`] for a name that was not given here.
-    pub fn place(&self, name: &NodeName) -> Result<u32, ReplayError> {
+    pub fn position_of_node(&self, name: &NodeName) -> Result<u32, ReplayError> {
         let known = self.by_name.find(name, |at| &self.snapshots[at as usize].name);
         let place = known.and_then(|at| self.places.get(at as usize)).copied();
         place.ok_or_else(|| ReplayError::UnknownNode { node: name.clone() })
@@ -151,7 +151,7 @@ fn engine_name(number: u32) -> NodeName {
 }
 
 /// CPUs of a node without a recorded number: one for each job that its GPUs allow on it.
-fn cpus_unknown(nodes: &[Node], jobs: &[Job]) -> Cpus {
+fn assumed_cpus(nodes: &[Node], jobs: &[Job]) -> Cpus {
     if jobs.iter().any(|job| job.gpu_fraction < GpuMilli::WHOLE || job.cpus.is_some()) {
         return CPUS_UNKNOWN;
     }
@@ -162,7 +162,7 @@ fn cpus_unknown(nodes: &[Node], jobs: &[Job]) -> Cpus {
 /// The hardware of a node of a trace: single threads.
 fn hardware(node: &Node, scale: CpuScale, unknown: Cpus) -> Hardware {
     let kind = node.gpu_model.as_deref().unwrap_or("gpu");
-    let cpus = node.cpus.map_or(unknown, |cpus| scale.offered(cpus));
+    let cpus = node.cpus.map_or(unknown, |cpus| scale.scale_offered(cpus));
     // Far below a MiB, the unit in which jobs ask: no other job can use it.
     let for_unspecified = u64::from(cpus.0) * ask::MEMORY_UNKNOWN.0;
     let memory = node.mem_mib.map_or(MEMORY_UNKNOWN, Bytes::from_mib);
@@ -202,14 +202,17 @@ mod tests {
     fn whole_cpus_are_counted_as_they_are() {
         let scale = CpuScale::of(&nodes("128"), &jobs(&["1", "12"]));
         assert_eq!(scale, CpuScale(1));
-        assert_eq!((scale.asked(CpuMilli(12_000)), scale.asked(CpuMilli(0))), (Cpus(12), Cpus(1)));
+        assert_eq!(
+            (scale.scale_asked(CpuMilli(12_000)), scale.scale_asked(CpuMilli(0))),
+            (Cpus(12), Cpus(1))
+        );
     }
 
     #[test]
     fn parts_of_cpus_are_counted_in_parts_that_round_them_least() {
         let scale = CpuScale::of(&nodes("128"), &jobs(&["11.5", "2.25", "8"]));
         assert_eq!(scale, CpuScale(4));
-        assert_eq!((scale.asked(CpuMilli(2250)), scale.offered(CpuMilli(128_000))), {
+        assert_eq!((scale.scale_asked(CpuMilli(2250)), scale.scale_offered(CpuMilli(128_000))), {
             (Cpus(9), Cpus(512))
         });
     }
@@ -218,10 +221,14 @@ mod tests {
     fn the_engine_sees_nodes_in_the_order_of_the_file_or_the_one_asked_for() {
         let (nodes, jobs) = (nodes(""), jobs(&["", ""]));
         let places = |cluster: &Cluster| -> Vec<u32> {
-            cluster.snapshots().iter().map(|node| cluster.place(&node.name).unwrap()).collect()
+            cluster
+                .snapshots()
+                .iter()
+                .map(|node| cluster.position_of_node(&node.name).unwrap())
+                .collect()
         };
         assert_eq!(places(&Cluster::new(&nodes, &jobs)), [0, 1]);
-        let cluster = Cluster::in_order(&nodes, &jobs, &[1, 0]);
+        let cluster = Cluster::with_node_order(&nodes, &jobs, &[1, 0]);
         assert_eq!(places(&cluster), [1, 0]);
         assert_eq!(cluster.name(1), Some(&cluster.snapshots()[0].name));
         let inventories = cluster.snapshots().iter().map(|node| &node.inventory);

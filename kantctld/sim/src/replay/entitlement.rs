@@ -44,7 +44,7 @@ struct Stretch {
 }
 
 impl Stretch {
-    fn is(&mut self, now: Time, is_so: bool) {
+    fn update(&mut self, now: Time, is_so: bool) {
         if let Some(since) = self.since {
             self.longest = self.longest.max(now.since(since).0);
         }
@@ -90,7 +90,7 @@ impl Entitlements {
     }
 
     /// A job waits from now on.
-    pub fn waits(&mut self, queue: &QueueName, gpus: GpuMilli) {
+    pub fn add_waiting(&mut self, queue: &QueueName, gpus: GpuMilli) {
         let gpus = u64::from(gpus.0);
         for (depth, at) in self.path(queue).into_iter().enumerate() {
             self.queues[at].asked += gpus;
@@ -101,7 +101,7 @@ impl Entitlements {
     }
 
     /// A job waits no longer.
-    pub fn waits_no_more(&mut self, queue: &QueueName, gpus: GpuMilli) {
+    pub fn remove_waiting(&mut self, queue: &QueueName, gpus: GpuMilli) {
         let gpus = u64::from(gpus.0);
         for (depth, at) in self.path(queue).into_iter().enumerate() {
             let queue_use = &mut self.queues[at];
@@ -119,7 +119,7 @@ impl Entitlements {
     }
 
     /// A job holds GPUs from now on.
-    pub fn holds(&mut self, queue: &QueueName, gpus: GpuMilli) {
+    pub fn add_held(&mut self, queue: &QueueName, gpus: GpuMilli) {
         for at in self.path(queue) {
             self.queues[at].held += u64::from(gpus.0);
             self.queues[at].asked += u64::from(gpus.0);
@@ -127,7 +127,7 @@ impl Entitlements {
     }
 
     /// A job holds them no longer.
-    pub fn releases(&mut self, queue: &QueueName, gpus: GpuMilli) {
+    pub fn remove_held(&mut self, queue: &QueueName, gpus: GpuMilli) {
         for at in self.path(queue) {
             let queue_use = &mut self.queues[at];
             queue_use.held = queue_use.held.saturating_sub(u64::from(gpus.0));
@@ -136,14 +136,14 @@ impl Entitlements {
     }
 
     /// Records the end of a pass: which queues are below their quotas, and how even the shares are.
-    pub fn pass(&mut self, now: Time, sample: &mut Sample) {
+    pub fn record_pass(&mut self, now: Time, sample: &mut Sample) {
         for at in 0..self.queues.len() {
             let smallest = self.queues[at].waiting.keys().next().copied();
             let smallest = smallest.filter(|gpus| *gpus <= self.room_within_quota(at));
             let waits = |most: u64| smallest.is_some_and(|gpus| gpus <= most);
             let (any, one) = (waits(u64::MAX), waits(ONE_GPU));
-            self.queues[at].any.is(now, any);
-            self.queues[at].one.is(now, one);
+            self.queues[at].any.update(now, any);
+            self.queues[at].one.update(now, one);
         }
         let fair_shares = self.fair_shares();
         let leaves = (0..self.queues.len()).filter(|at| self.queues[*at].children.is_empty());
@@ -237,7 +237,7 @@ impl Entitlements {
         let leaves = leaves.filter(|(queue_use, _)| queue_use.children.is_empty());
         let outcome = |(queue_use, queue): (&mut QueueUse, QueueName)| {
             let longest = |stretch: &mut Stretch| {
-                stretch.is(end, false);
+                stretch.update(end, false);
                 common::time::Span(stretch.longest)
             };
             let quota =
@@ -296,7 +296,7 @@ mod tests {
     fn entitlements() -> Entitlements {
         let queue = |name: &str, quota: Option<u32>, weight: u32| {
             let name = QueueName::new(name).unwrap();
-            let mut queue = Queue { weight, ..Queue::plain(name) };
+            let mut queue = Queue { weight, ..Queue::with_defaults(name) };
             queue.quota.amounts.gpus_any = quota.map(common::unit::Gpus);
             queue
         };
@@ -313,13 +313,13 @@ mod tests {
     #[test]
     fn the_fair_share_is_the_quota_and_a_part_of_the_rest_by_weight() {
         let mut entitlements = entitlements();
-        entitlements.holds(&name("b"), GpuMilli(10_000));
-        entitlements.waits(&name("b"), GpuMilli(6000));
-        entitlements.waits(&name("c"), GpuMilli(16_000));
+        entitlements.add_held(&name("b"), GpuMilli(10_000));
+        entitlements.add_waiting(&name("b"), GpuMilli(6000));
+        entitlements.add_waiting(&name("c"), GpuMilli(16_000));
         let fair_shares = entitlements.fair_shares();
         // b has a quota of 4, and a third of the other 12.
         assert_eq!(fair_shares, [0.0, 8000.0, 8000.0]);
-        entitlements.waits(&name("a"), GpuMilli(9000));
+        entitlements.add_waiting(&name("a"), GpuMilli(9000));
         // a has a quota of 8 and b of 4; a fourth of the other 4 is all that a still asks for.
         assert_eq!(entitlements.fair_shares(), [9000.0, 5000.0, 2000.0]);
     }
@@ -328,19 +328,19 @@ mod tests {
     fn a_queue_is_below_while_a_job_waits_that_is_within_its_quota() {
         let mut entitlements = entitlements();
         let mut sample = Sample::default();
-        entitlements.holds(&name("b"), GpuMilli(10_000));
-        entitlements.holds(&name("c"), GpuMilli(6000));
+        entitlements.add_held(&name("b"), GpuMilli(10_000));
+        entitlements.add_held(&name("c"), GpuMilli(6000));
         // A job beyond the quota does not count.
-        entitlements.waits(&name("a"), GpuMilli(9000));
-        entitlements.pass(Time(0), &mut sample);
-        entitlements.waits(&name("a"), GpuMilli(2000));
-        entitlements.pass(Time(10), &mut sample);
-        entitlements.pass(Time(40), &mut sample);
-        entitlements.waits_no_more(&name("a"), GpuMilli(2000));
-        entitlements.waits(&name("a"), GpuMilli(1000));
-        entitlements.pass(Time(50), &mut sample);
-        entitlements.waits_no_more(&name("a"), GpuMilli(1000));
-        entitlements.pass(Time(55), &mut sample);
+        entitlements.add_waiting(&name("a"), GpuMilli(9000));
+        entitlements.record_pass(Time(0), &mut sample);
+        entitlements.add_waiting(&name("a"), GpuMilli(2000));
+        entitlements.record_pass(Time(10), &mut sample);
+        entitlements.record_pass(Time(40), &mut sample);
+        entitlements.remove_waiting(&name("a"), GpuMilli(2000));
+        entitlements.add_waiting(&name("a"), GpuMilli(1000));
+        entitlements.record_pass(Time(50), &mut sample);
+        entitlements.remove_waiting(&name("a"), GpuMilli(1000));
+        entitlements.record_pass(Time(55), &mut sample);
         let outcomes = entitlements.outcomes(Time(90));
         assert_eq!((outcomes[0].below.0, outcomes[0].below_by_one.0), (45, 5));
         assert_eq!((outcomes[1].below.0, outcomes[2].below.0), (0, 0));

@@ -95,7 +95,7 @@ impl Watcher for Unwatched {
 /// decision.
 pub fn replay(plan: &Plan<'_>, watcher: &mut dyn Watcher) -> Result<Outcome, ReplayError> {
     let (cluster, policy) = prepared(plan);
-    let mut stage = through::Through::new(&cluster, policy)?;
+    let mut stage = through::WholeController::new(&cluster, policy)?;
     play::Play::new(plan, &cluster, &mut stage)?.play_out(watcher)
 }
 
@@ -109,7 +109,7 @@ pub fn replay_engine_alone(
     watcher: &mut dyn Watcher,
 ) -> Result<Outcome, ReplayError> {
     let (cluster, policy) = prepared(plan);
-    let mut stage = alone::Alone::new(&cluster, policy);
+    let mut stage = alone::EngineAlone::new(&cluster, policy);
     play::Play::new(plan, &cluster, &mut stage)?.play_out(watcher)
 }
 

@@ -66,7 +66,7 @@ impl Named {
     #[must_use]
     pub fn policy(self) -> Policy {
         let name = QueueName::new("default").expect("letters make a name");
-        let plain = Queue { default: true, share_gpus: true, ..Queue::plain(name) };
+        let plain = Queue { default: true, share_gpus: true, ..Queue::with_defaults(name) };
         let classic = |behind, depth, reservation| Queue {
             order: Order::Fifo,
             behind,
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn kants_own_is_what_a_queue_without_any_key_does_but_for_shares_of_gpus() {
         let queue = &Named::Kant.policy().queues[0];
-        let without_keys = Queue { default: true, ..Queue::plain(queue.name.clone()) };
+        let without_keys = Queue { default: true, ..Queue::with_defaults(queue.name.clone()) };
         assert_eq!(*queue, Queue { share_gpus: true, ..without_keys });
         assert_eq!((queue.behind, queue.placement), (Behind::Backfill, Placement::EBinpack));
     }

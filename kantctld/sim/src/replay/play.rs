@@ -2,7 +2,7 @@
 
 use super::ask::Asks;
 use super::record::Record;
-use super::stage::{Entry, Stage, asks_for_another};
+use super::stage::{Entry, Stage, needs_another_round};
 use super::{Cluster, Plan, Progress, ReplayError, Watcher};
 use crate::report::Outcome;
 use common::id::{Attempt, JobId, JobKey};
@@ -101,10 +101,10 @@ impl<'a, S: Stage> Play<'a, S> {
     pub fn play_out(mut self, watcher: &mut dyn Watcher) -> Result<Outcome, ReplayError> {
         let mut idle_looks = 0;
         while let Some(now) = self.next_event() {
-            self.terminate(now)?;
+            self.end_due_jobs(now)?;
             self.arrive(now)?;
             let decided = self.schedule(now, watcher)?;
-            self.record.pass(now, self.stage.waiting())?;
+            self.record.note_pass(now, self.stage.waiting_count())?;
             let (over, jobs) = (self.over, self.jobs.len());
             watcher.progress(Progress { over, jobs, now });
             let is_idle = !decided && self.ends.is_empty() && self.next == self.jobs.len();
@@ -119,20 +119,20 @@ impl<'a, S: Stage> Play<'a, S> {
     fn next_event(&self) -> Option<Time> {
         let arrival = self.plan.jobs.get(self.next).map(|job| job.submit);
         let end = self.ends.first().map(|(at, _)| *at);
-        let look = self.look.filter(|_| self.stage.waiting() > 0);
+        let look = self.look.filter(|_| self.stage.waiting_count() > 0);
         arrival.into_iter().chain(end).chain(look).min()
     }
 
-    fn terminate(&mut self, now: Time) -> Result<(), ReplayError> {
+    fn end_due_jobs(&mut self, now: Time) -> Result<(), ReplayError> {
         while let Some((at, key)) = self.ends.first().copied().filter(|(at, _)| *at <= now) {
             self.ends.remove(&(at, key));
-            let which = self.place(key)?;
+            let which = self.index_of_job(key)?;
             self.leave(which, now)?;
             let job = &self.plan.jobs[which];
             let in_time = job.walltime.is_none_or(|walltime| job.runtime <= walltime);
             let cause = if in_time { EndCause::Exited } else { EndCause::TimedOut };
-            self.stage.over(key, cause, now)?;
-            self.record.end(which, now);
+            self.stage.end_job(key, cause, now)?;
+            self.record.note_end(which, now);
             self.over += 1;
         }
         Ok(())
@@ -144,7 +144,7 @@ impl<'a, S: Stage> Play<'a, S> {
             let job = self.plan.jobs[which].id;
             return Err(ReplayError::WrongState { job, expected: "running" });
         };
-        self.record.leave(which, &allocation, (since, now));
+        self.record.note_left(which, &allocation, (since, now));
         Ok(())
     }
 
@@ -158,7 +158,7 @@ impl<'a, S: Stage> Play<'a, S> {
             } else {
                 self.over += 1;
             }
-            self.record.enter(self.next, &entry);
+            self.record.note_arrival(self.next, &entry);
             self.next += 1;
         }
         Ok(())
@@ -170,9 +170,9 @@ impl<'a, S: Stage> Play<'a, S> {
         loop {
             let before = watcher.cpu_seconds();
             let round = self.stage.decide(now);
-            self.record.cpu(watcher.cpu_seconds() - before);
-            self.record.searches(round.searches.0);
-            let again = asks_for_another(&round, now);
+            self.record.add_cpu_seconds(watcher.cpu_seconds() - before);
+            self.record.add_searches(round.searches.0);
+            let again = needs_another_round(&round, now);
             // Nothing changes by itself at the same time.
             self.look = round.next_look.filter(|look| *look > now);
             decided |= !round.decisions.is_empty();
@@ -191,7 +191,7 @@ impl<'a, S: Stage> Play<'a, S> {
         match decision {
             Decision::Start { key, allocation, .. } => self.start(key, allocation, now),
             Decision::Preempt { key, reason, mode, .. } => {
-                let which = self.place(key)?;
+                let which = self.index_of_job(key)?;
                 if let Some((_, since)) = self.jobs[which].running {
                     self.ends.remove(&(since + self.jobs[which].run, key));
                 }
@@ -200,13 +200,13 @@ impl<'a, S: Stage> Play<'a, S> {
                 let job = &mut self.jobs[which].waiting;
                 match mode {
                     VictimMode::Requeue => {
-                        self.record.waits(which);
+                        self.record.note_waiting(which);
                         job.attempt.0 += 1;
-                        self.stage.yielded(key, Some(&*job), now)?;
+                        self.stage.end_preempted(key, Some(&*job), now)?;
                     }
                     VictimMode::Cancel => {
-                        self.stage.yielded(key, None, now)?;
-                        self.record.end(which, now);
+                        self.stage.end_preempted(key, None, now)?;
+                        self.record.note_end(which, now);
                         self.over += 1;
                     }
                 }
@@ -222,20 +222,20 @@ impl<'a, S: Stage> Play<'a, S> {
     }
 
     fn start(&mut self, key: JobKey, on: Allocation, now: Time) -> Result<(), ReplayError> {
-        let which = self.place(key)?;
+        let which = self.index_of_job(key)?;
         let job = &mut self.jobs[which];
         if job.running.is_some() {
             let job = self.plan.jobs[which].id;
             return Err(ReplayError::WrongState { job, expected: "waiting" });
         }
-        self.record.start(which, &on, now)?;
+        self.record.note_start(which, &on, now)?;
         job.running = Some((Arc::new(on), now));
         self.ends.insert((now + job.run, key));
         Ok(())
     }
 
     /// The index in the trace of an admitted job.
-    fn place(&self, key: JobKey) -> Result<usize, ReplayError> {
+    fn index_of_job(&self, key: JobKey) -> Result<usize, ReplayError> {
         let unknown = || {
             let job = u64::from(key.job.0);
             ReplayError::WrongState { job, expected: "a job of the trace" }

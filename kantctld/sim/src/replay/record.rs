@@ -47,24 +47,28 @@ impl<'a> Record<'a> {
     }
 
     /// Records that a job arrived, and whether it was admitted.
-    pub fn enter(&mut self, at: usize, entry: &Entry) {
+    pub fn note_arrival(&mut self, at: usize, entry: &Entry) {
         let Some(id) = self.outcome.jobs.get(at).map(|job| job.id) else { return };
         match entry {
-            Entry::Waits(_) => return self.waits(at),
+            Entry::Waits(_) => return self.note_waiting(at),
             Entry::NeverFits => self.outcome.never_fit.push(id),
             Entry::Refused(refusal) => {
-                self.outcome.refused.push(RefusedJob { id, why: refusal.with_hint() });
+                self.outcome.refused.push(RefusedJob { id, why: refusal.text_with_hint() });
             }
         }
         self.left_out.push(at);
     }
 
     /// Records that it waits, since it arrived or was preempted.
-    pub fn waits(&mut self, at: usize) {
-        self.count(at, Entitlements::waits);
+    pub fn note_waiting(&mut self, at: usize) {
+        self.update_entitlements(at, Entitlements::add_waiting);
     }
 
-    fn count(&mut self, at: usize, change: impl Fn(&mut Entitlements, &QueueName, GpuMilli)) {
+    fn update_entitlements(
+        &mut self,
+        at: usize,
+        change: impl Fn(&mut Entitlements, &QueueName, GpuMilli),
+    ) {
         let (Some(entitlements), Some(job)) = (&mut self.entitlements, self.outcome.jobs.get(at))
         else {
             return;
@@ -75,16 +79,16 @@ impl<'a> Record<'a> {
     }
 
     /// Records a start.
-    pub fn start(&mut self, at: usize, on: &Allocation, now: Time) -> Result<(), ReplayError> {
+    pub fn note_start(&mut self, at: usize, on: &Allocation, now: Time) -> Result<(), ReplayError> {
         let mut nodes = Vec::with_capacity(on.shares().len());
         for share in on.shares() {
-            let node = NodeIndex(self.cluster.place(&share.node)?);
-            self.tally.take(node, share);
+            let node = NodeIndex(self.cluster.position_of_node(&share.node)?);
+            self.tally.add_share(node, share);
             nodes.push(node);
         }
         self.outcome.starts += 1;
-        self.count(at, Entitlements::waits_no_more);
-        self.count(at, Entitlements::holds);
+        self.update_entitlements(at, Entitlements::remove_waiting);
+        self.update_entitlements(at, Entitlements::add_held);
         if let Some(job) = self.outcome.jobs.get_mut(at) {
             job.start.get_or_insert(now);
             job.nodes = nodes;
@@ -93,18 +97,18 @@ impl<'a> Record<'a> {
     }
 
     /// Records that it left its nodes.
-    pub fn leave(&mut self, at: usize, on: &Allocation, (from, to): (Time, Time)) {
-        self.count(at, Entitlements::releases);
+    pub fn note_left(&mut self, at: usize, on: &Allocation, (from, to): (Time, Time)) {
+        self.update_entitlements(at, Entitlements::remove_held);
         // Its nodes were found when it started.
         let nodes = self.outcome.jobs.get(at).map_or(&[][..], |job| &job.nodes);
         for (node, share) in nodes.iter().zip(on.shares()) {
-            let gpus = self.tally.give_back(*node, share);
+            let gpus = self.tally.remove_share(*node, share);
             self.outcome.heatmap.add(*node, gpus, from, to);
         }
     }
 
     /// Records its final end.
-    pub fn end(&mut self, at: usize, now: Time) {
+    pub fn note_end(&mut self, at: usize, now: Time) {
         if let Some(job) = self.outcome.jobs.get_mut(at) {
             job.end = Some(now);
         }
@@ -122,23 +126,23 @@ impl<'a> Record<'a> {
     }
 
     /// Records the end of a pass.
-    pub fn pass(&mut self, now: Time, waiting: usize) -> Result<(), ReplayError> {
+    pub fn note_pass(&mut self, now: Time, waiting: usize) -> Result<(), ReplayError> {
         let waiting = u32::try_from(waiting).unwrap_or(u32::MAX);
         let mut sample = self.tally.sample(now, waiting);
         if let Some(entitlements) = &mut self.entitlements {
-            entitlements.pass(now, &mut sample);
+            entitlements.record_pass(now, &mut sample);
         }
         self.last = now;
         Ok(self.outcome.series.push(sample)?)
     }
 
     /// Adds searches of a round.
-    pub const fn searches(&mut self, count: u64) {
+    pub const fn add_searches(&mut self, count: u64) {
         self.outcome.searches += count;
     }
 
     /// Adds CPU time of the scheduler.
-    pub fn cpu(&mut self, seconds: f64) {
+    pub fn add_cpu_seconds(&mut self, seconds: f64) {
         self.outcome.scheduler_cpu_seconds += seconds;
     }
 

@@ -17,7 +17,7 @@ pub(crate) fn renamed(policy: &Policy, cluster: &Cluster, nodes: &[Node]) -> Pol
         .filter_map(|(place, node)| Some((node.name.as_str(), cluster.name(place)?)))
         .collect();
     let renamed = |name: &NodeName| -> NodeName {
-        names.get(name.as_str()).map_or_else(|| unknown(name), |name| (*name).clone())
+        names.get(name.as_str()).map_or_else(|| unknown_node_name(name), |name| (*name).clone())
     };
     let mut policy = policy.clone();
     for queue in &mut policy.queues {
@@ -25,7 +25,7 @@ pub(crate) fn renamed(policy: &Policy, cluster: &Cluster, nodes: &[Node]) -> Pol
     }
     let topology = std::mem::take(&mut policy.topology);
     policy.topology = if topology.0.is_empty() {
-        of_nodes(cluster, nodes)
+        topology_from_nodes(cluster, nodes)
     } else {
         let place = |(name, position): (NodeName, Position)| {
             Some((names.get(name.as_str()).copied()?.clone(), position))
@@ -36,14 +36,14 @@ pub(crate) fn renamed(policy: &Policy, cluster: &Cluster, nodes: &[Node]) -> Pol
 }
 
 /// A name that no node of the engine has: those begin with `n`.
-fn unknown(name: &NodeName) -> NodeName {
+fn unknown_node_name(name: &NodeName) -> NodeName {
     let tail: String = name.as_str().chars().take(55).collect();
     NodeName::new(format!("unknown-{tail}")).unwrap_or_else(|_| name.clone())
 }
 
 /// The nodes' positions by the columns of their file. Values that are no valid switch names are
 /// ignored.
-fn of_nodes(cluster: &Cluster, nodes: &[Node]) -> Topology {
+fn topology_from_nodes(cluster: &Cluster, nodes: &[Node]) -> Topology {
     let switch = |name: &Option<String>| -> Option<SwitchName> {
         name.as_deref().and_then(|name| SwitchName::new(name).ok())
     };

@@ -29,22 +29,22 @@ pub(super) trait Stage {
     /// theirs.
     fn enact(&mut self, round: &Round, now: Time) -> Result<(), ReplayError>;
     /// A running job ended by itself and left all its nodes.
-    fn over(&mut self, key: JobKey, cause: EndCause, now: Time) -> Result<(), ReplayError>;
+    fn end_job(&mut self, key: JobKey, cause: EndCause, now: Time) -> Result<(), ReplayError>;
     /// A preempted job left all its nodes: it waits again, as given here, or has ended.
-    fn yielded(
+    fn end_preempted(
         &mut self,
         key: JobKey,
         again: Option<&WaitingJob>,
         now: Time,
     ) -> Result<(), ReplayError>;
     /// The number of waiting jobs.
-    fn waiting(&self) -> usize;
+    fn waiting_count(&self) -> usize;
 }
 
 /// Whether another round is needed at the same time. A round that only started jobs has considered
 /// all jobs. After preemptions there is room to give, and a round may ask for another one because
 /// it ran out of trials.
-pub(super) fn asks_for_another(round: &Round, now: Time) -> bool {
+pub(super) fn needs_another_round(round: &Round, now: Time) -> bool {
     let yields = round.decisions.iter().any(|one| matches!(one, Decision::Preempt { .. }));
     let is_short = round.next_look.is_some_and(|look| look <= now);
     yields || is_short

@@ -5,7 +5,7 @@ use crate::report::{NodeIndex, Sample};
 use common::resource::Share;
 use common::time::Time;
 use common::unit::{GpuMilli, Gpus, Nodes};
-use engine::measure::{is_broken, useless_to};
+use engine::measure::{is_partly_used, unusable_free_gpus};
 use std::collections::BTreeMap;
 use trace::Node;
 
@@ -33,22 +33,22 @@ impl Use {
     fn figures(&self) -> Figures {
         Figures {
             used: self.used(),
-            useless_to_8: self.useless_to_8(),
-            is_broken: self.is_broken(),
+            useless_to_8: self.unusable_by_8(),
+            is_broken: self.is_fragmented(),
             is_idle: self.jobs == 0,
             has_gpus: !self.milli.is_empty(),
         }
     }
 
-    fn is_broken(&self) -> bool {
-        is_broken(GpuMilli(self.used()), GpuMilli(self.total()))
+    fn is_fragmented(&self) -> bool {
+        is_partly_used(GpuMilli(self.used()), GpuMilli(self.total()))
     }
 
     /// Free thousandths that jobs of 8 whole GPUs could not use.
-    fn useless_to_8(&self) -> u32 {
+    fn unusable_by_8(&self) -> u32 {
         let whole = self.milli.iter().filter(|used| **used == 0).count();
         let whole = Gpus(u32::try_from(whole).unwrap_or(0));
-        useless_to(EIGHT, GpuMilli(self.total() - self.used()), whole).0
+        unusable_free_gpus(EIGHT, GpuMilli(self.total() - self.used()), whole).0
     }
 }
 
@@ -86,7 +86,7 @@ impl Tally {
         for node in tally.nodes.iter().filter(|node| node.total() > 0) {
             sums.total += GpuMilli(node.total());
             sums.free += GpuMilli(node.total());
-            sums.free_unusable_by_8 += GpuMilli(node.useless_to_8());
+            sums.free_unusable_by_8 += GpuMilli(node.unusable_by_8());
             sums.nodes_with_gpus += Nodes(1);
             sums.nodes_whole_free += Nodes(1);
         }
@@ -95,12 +95,12 @@ impl Tally {
     }
 
     /// A job takes its share of a node. Returns how much of its GPUs that is.
-    pub fn take(&mut self, node: NodeIndex, share: &Share) -> GpuMilli {
+    pub fn add_share(&mut self, node: NodeIndex, share: &Share) -> GpuMilli {
         self.change(node, share, |used, each| used + each, |jobs| jobs + 1)
     }
 
     /// A job gives its share back.
-    pub fn give_back(&mut self, node: NodeIndex, share: &Share) -> GpuMilli {
+    pub fn remove_share(&mut self, node: NodeIndex, share: &Share) -> GpuMilli {
         let less = |used: u32, each: u32| used.saturating_sub(each);
         self.change(node, share, less, |jobs: u32| jobs.saturating_sub(1))
     }
@@ -122,11 +122,11 @@ impl Tally {
         }
         one.jobs = jobs(one.jobs);
         let (after, leaf) = (one.figures(), one.leaf);
-        self.count(before, after, leaf);
+        self.update_sums(before, after, leaf);
         share.gpus_milli()
     }
 
-    fn count(&mut self, before: Figures, after: Figures, leaf: Option<usize>) {
+    fn update_sums(&mut self, before: Figures, after: Figures, leaf: Option<usize>) {
         let sums = &mut self.sums;
         let moved = |sum: GpuMilli, less: u32, more: u32| GpuMilli(sum.0 + more - less);
         sums.allocated = moved(sums.allocated, before.used, after.used);
@@ -163,7 +163,7 @@ mod tests {
         Share {
             node: NodeName::new("a").unwrap(),
             tasks: Tasks(1),
-            cpus: CpuSet::first(1),
+            cpus: CpuSet::first_n(1),
             memory: Bytes::ZERO,
             gpus: gpus.iter().map(|index| GpuIndex(*index)).collect(),
             gpu_milli: milli.map(GpuMilli),
@@ -178,17 +178,17 @@ mod tests {
         assert_eq!((idle.total, idle.leaf_groups_whole_free), (GpuMilli(16_000), 2));
         assert_eq!(idle.free_unusable_by_8, GpuMilli::ZERO);
         let (half, three) = (share(&[0], Some(500)), share(&[1, 2, 3], None));
-        assert_eq!(tally.take(NodeIndex(0), &half), GpuMilli(500));
-        assert_eq!(tally.take(NodeIndex(0), &three), GpuMilli(3000));
-        tally.take(NodeIndex(2), &share(&[], None));
+        assert_eq!(tally.add_share(NodeIndex(0), &half), GpuMilli(500));
+        assert_eq!(tally.add_share(NodeIndex(0), &three), GpuMilli(3000));
+        tally.add_share(NodeIndex(2), &share(&[], None));
         let busy = tally.sample(Time(1), 4);
         assert_eq!((busy.allocated, busy.free), (GpuMilli(3500), GpuMilli(12_500)));
         assert_eq!(busy.free_unusable_by_8, GpuMilli(4500));
         assert_eq!((busy.nodes_broken, busy.nodes_whole_free), (Nodes(1), Nodes(1)));
         assert_eq!((busy.leaf_groups_whole_free, busy.queue_length), (0, 4));
-        tally.give_back(NodeIndex(0), &three);
-        tally.give_back(NodeIndex(0), &half);
-        tally.give_back(NodeIndex(2), &share(&[], None));
+        tally.remove_share(NodeIndex(0), &three);
+        tally.remove_share(NodeIndex(0), &half);
+        tally.remove_share(NodeIndex(2), &share(&[], None));
         assert_eq!(tally.sample(Time(0), 0), idle);
     }
 }

@@ -14,7 +14,7 @@ use common::reason::Refusal;
 use common::time::{Span, Time};
 use common::wire::node::{StepPhase, StepStatus};
 use engine::{Decision, Round, WaitingJob};
-use state::snapshot::{Keeper, UsedSoFar, enactment, never_fits};
+use state::snapshot::{SnapshotKeeper, UsedSoFar, enact_command, never_fits};
 use state::usage::Hour;
 use state::{Command, Event, Settings, Stamped, State};
 
@@ -22,9 +22,9 @@ use state::{Command, Event, Settings, Stamped, State};
 const USAGE_EVERY: Span = Span::from_minutes(1);
 
 /// A state, and the engine's view of it.
-pub(super) struct Through {
+pub(super) struct WholeController {
     state: State,
-    keeper: Keeper,
+    keeper: SnapshotKeeper,
     /// Whether the order depends on past use.
     weighs_use: bool,
     /// When the engine last got the use. `None`: never.
@@ -33,13 +33,13 @@ pub(super) struct Through {
     forgot: Hour,
 }
 
-impl Through {
+impl WholeController {
     /// A cluster with these nodes, connected and idle.
     pub fn new(cluster: &Cluster, policy: Policy) -> Result<Self, ReplayError> {
         let by_use = policy.queues.iter().any(|queue| queue.order == Order::Multifactor);
         let mut stage = Self {
             state: State::default(),
-            keeper: Keeper::default(),
+            keeper: SnapshotKeeper::default(),
             weighs_use: by_use && policy.factors.fair_share > 0,
             usage_at: None,
             forgot: Hour(0),
@@ -57,8 +57,8 @@ impl Through {
             events.extend(stage.apply(hello, Time(0))?);
         }
         stage.keeper.update(&stage.state, &events);
-        stage.keeper.snapshot_mut().set_silent(true);
-        stage.keeper.snapshot_mut().settle(Time(0));
+        stage.keeper.snapshot_mut().set_skip_reasons(true);
+        stage.keeper.snapshot_mut().prepare_for_round(Time(0));
         Ok(stage)
     }
 
@@ -97,7 +97,7 @@ impl Through {
     }
 
     /// All nodes have left a job, which must be in this phase then.
-    fn ended(
+    fn note_left_nodes(
         &mut self,
         key: JobKey,
         cause: EndCause,
@@ -133,7 +133,7 @@ impl Through {
     }
 }
 
-impl Stage for Through {
+impl Stage for WholeController {
     fn submit(&mut self, job: &WaitingJob, now: Time) -> Result<Entry, ReplayError> {
         let ask = ask(job);
         match never_fits(&self.state, self.keeper.snapshot(), &ask) {
@@ -144,7 +144,7 @@ impl Stage for Through {
         }
         let name = job.owner.to_string();
         let command = Command::SubmitJob {
-            request_key: RequestKey(format!("job-{}", self.state.last_job().0 + 1)),
+            request_key: RequestKey(format!("job-{}", self.state.last_job_id().0 + 1)),
             owner: Owner { uid: job.owner, gid: Gid(job.owner.0), name },
             groups: Vec::new(),
             operator: false,
@@ -154,11 +154,11 @@ impl Stage for Through {
             environment: String::new(),
         };
         let events = state::apply(&mut self.state, &Stamped { at: now, command });
-        if let Err(refusal) = state::event::changed(&events) {
+        if let Err(refusal) = state::event::changed_jobs(&events) {
             return Ok(Entry::Refused(Box::new(refusal)));
         }
         self.keeper.update(&self.state, &events);
-        Ok(Entry::Waits(JobKey::single(self.state.last_job())))
+        Ok(Entry::Waits(JobKey::single(self.state.last_job_id())))
     }
 
     fn decide(&mut self, now: Time) -> Round {
@@ -167,7 +167,7 @@ impl Stage for Through {
             self.usage_at = Some(now);
         }
         let snapshot = self.keeper.snapshot_mut();
-        snapshot.settle(now);
+        snapshot.prepare_for_round(now);
         let mut round = engine::schedule(snapshot, now);
         snapshot.set_planned_starts(std::mem::take(&mut round.planned_starts));
         snapshot.set_resume_cursor(std::mem::take(&mut round.resume_cursor));
@@ -175,7 +175,7 @@ impl Stage for Through {
     }
 
     fn enact(&mut self, round: &Round, now: Time) -> Result<(), ReplayError> {
-        if let Some(command) = enactment(&round.decisions) {
+        if let Some(command) = enact_command(&round.decisions) {
             let mut events = self.apply(command, now)?;
             let running = StepPhase::Running { since: now, suspended: false };
             for decision in &round.decisions {
@@ -189,21 +189,21 @@ impl Stage for Through {
         Ok(())
     }
 
-    fn over(&mut self, key: JobKey, cause: EndCause, now: Time) -> Result<(), ReplayError> {
-        self.ended(key, cause, Phase::Done, now)
+    fn end_job(&mut self, key: JobKey, cause: EndCause, now: Time) -> Result<(), ReplayError> {
+        self.note_left_nodes(key, cause, Phase::Done, now)
     }
 
-    fn yielded(
+    fn end_preempted(
         &mut self,
         key: JobKey,
         again: Option<&WaitingJob>,
         now: Time,
     ) -> Result<(), ReplayError> {
         let then = if again.is_some() { Phase::Pending } else { Phase::Done };
-        self.ended(key, EndCause::Stopped, then, now)
+        self.note_left_nodes(key, EndCause::Stopped, then, now)
     }
 
-    fn waiting(&self) -> usize {
+    fn waiting_count(&self) -> usize {
         self.keeper.snapshot().waiting_count()
     }
 }

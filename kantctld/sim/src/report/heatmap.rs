@@ -62,13 +62,13 @@ impl Heatmap {
 
     /// The length of a bucket. The first begins at the start of the trace.
     #[must_use]
-    pub const fn bucket(&self) -> Span {
+    pub const fn bucket_length(&self) -> Span {
         self.bucket
     }
 
     /// The number of buckets in use.
     #[must_use]
-    pub fn buckets(&self) -> usize {
+    pub fn bucket_count(&self) -> usize {
         self.rows.iter().map(Vec::len).max().unwrap_or(0)
     }
 
@@ -108,7 +108,7 @@ mod tests {
             for (node, from, length) in &parts {
                 heatmap.add(NodeIndex(*node), GpuMilli(8), Time(*from), Time(from + length));
             }
-            prop_assert!(heatmap.buckets() <= BUCKETS_MAX);
+            prop_assert!(heatmap.bucket_count() <= BUCKETS_MAX);
             let noted: u64 = heatmap.rows().iter().flatten().sum();
             prop_assert_eq!(noted, parts.iter().map(|(_, _, length)| length * 8).sum::<u64>());
         }

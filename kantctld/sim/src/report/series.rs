@@ -81,7 +81,7 @@ impl Series {
 
     /// Each sample with the part of its time that lies in `from..to`, in milliseconds. Samples
     /// outside are skipped. Before the first sample there is nothing.
-    pub fn during(&self, from: Time, to: Time) -> impl Iterator<Item = (&Sample, u64)> {
+    pub fn weighted_samples(&self, from: Time, to: Time) -> impl Iterator<Item = (&Sample, u64)> {
         let ends = self.samples.iter().skip(1).map(|next| next.at).chain([Time(u64::MAX)]);
         self.samples.iter().zip(ends).filter_map(move |(sample, end)| {
             let length = end.min(to).since(sample.at.max(from)).0;
@@ -94,7 +94,7 @@ impl Series {
     pub fn mean(&self, from: Time, to: Time, read: impl Fn(&Sample) -> Option<f64>) -> Option<f64> {
         let mut sum = 0.0;
         let mut weight = 0.0;
-        for (sample, length) in self.during(from, to) {
+        for (sample, length) in self.weighted_samples(from, to) {
             if let Some(value) = read(sample) {
                 #[allow(clippy::cast_precision_loss)]
                 let length = length as f64;
@@ -109,8 +109,8 @@ impl Series {
 impl Sample {
     /// GPU allocation rate of this sample.
     #[must_use]
-    pub fn gar(&self) -> Option<f64> {
-        measure::gar(self.allocated, self.total)
+    pub fn gpu_allocation_rate(&self) -> Option<f64> {
+        measure::gpu_allocation_rate(self.allocated, self.total)
     }
 
     #[must_use]
@@ -126,14 +126,14 @@ impl Sample {
 
     /// GPU fragmentation rate of this sample: broken nodes of the nodes with GPUs.
     #[must_use]
-    pub fn gfr(&self) -> Option<f64> {
-        measure::gfr(self.nodes_broken, self.nodes_with_gpus)
+    pub fn gpu_fragmentation_rate(&self) -> Option<f64> {
+        measure::gpu_fragmentation_rate(self.nodes_broken, self.nodes_with_gpus)
     }
 
     /// The fraction of free GPUs that 8-GPU jobs cannot use; 0 if no GPU is free.
     #[must_use]
-    pub fn fr8(&self) -> Option<f64> {
-        (self.total.0 > 0).then(|| measure::fr(self.free_unusable_by_8, self.free))
+    pub fn fraction_unusable_by_8(&self) -> Option<f64> {
+        (self.total.0 > 0).then(|| measure::fragmentation_ratio(self.free_unusable_by_8, self.free))
     }
 }
 
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn a_mean_weighs_by_time_within_its_window() {
         let series = series(&[(0, 1000), (10, 500), (30, 0)]);
-        let mean = |from, to| series.mean(Time(from), Time(to), Sample::gar);
+        let mean = |from, to| series.mean(Time(from), Time(to), Sample::gpu_allocation_rate);
         assert_eq!(mean(0, 30), Some((10.0 + 0.5 * 20.0) / 30.0));
         assert_eq!(mean(5, 15), Some(0.75));
         assert_eq!(mean(30, 90), Some(0.0), "the last sample holds on");
@@ -182,7 +182,10 @@ mod tests {
     fn where_nothing_is_free_nothing_is_unusable() {
         let full = Sample { total: GpuMilli(8000), ..Sample::default() };
         let half = Sample { free: GpuMilli(4000), free_unusable_by_8: GpuMilli(1000), ..full };
-        assert_eq!((full.fr8(), half.fr8()), (Some(0.0), Some(0.25)));
-        assert_eq!(Sample::default().fr8(), None);
+        assert_eq!(
+            (full.fraction_unusable_by_8(), half.fraction_unusable_by_8()),
+            (Some(0.0), Some(0.25))
+        );
+        assert_eq!(Sample::default().fraction_unusable_by_8(), None);
     }
 }

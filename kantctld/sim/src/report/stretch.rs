@@ -31,8 +31,8 @@ impl Stretch {
         let (mut nodes, mut groups, mut times) =
             (Mean::default(), Mean::default(), Mean::default());
         for job in jobs {
-            let dev_group = dev_group(outcome, &sizes, job);
-            let Some(dev_node) = dev_node(outcome, job) else { continue };
+            let dev_group = group_deviation(outcome, &sizes, job);
+            let Some(dev_node) = node_deviation(outcome, job) else { continue };
             nodes.add(dev_node);
             dev_group.into_iter().for_each(|deviation| groups.add(deviation));
             times.add(measure::time_ratio(dev_node, dev_group));
@@ -47,16 +47,16 @@ impl Stretch {
     }
 }
 
-fn dev_node(outcome: &Outcome, job: &JobOutcome) -> Option<f64> {
+fn node_deviation(outcome: &Outcome, job: &JobOutcome) -> Option<f64> {
     let nodes = job.nodes.iter().filter_map(|node| outcome.nodes.get(node.0 as usize));
     let largest = nodes.map(|node| node.gpus.0).max()?;
-    measure::dev_node(Nodes(count(job.nodes.len())), job.gpus, Gpus(largest))
+    measure::node_deviation(Nodes(count(job.nodes.len())), job.gpus, Gpus(largest))
 }
 
-fn dev_group(outcome: &Outcome, sizes: &LeafSizes, job: &JobOutcome) -> Option<f64> {
+fn group_deviation(outcome: &Outcome, sizes: &LeafSizes, job: &JobOutcome) -> Option<f64> {
     let leaf = |node: &NodeIndex| outcome.nodes.get(node.0 as usize)?.leaf.as_deref();
     let used = job.nodes.iter().map(leaf).collect::<Option<BTreeSet<&str>>>()?;
-    measure::dev_group(count(used.len()), job.gpus, sizes)
+    measure::leaf_group_deviation(count(used.len()), job.gpus, sizes)
 }
 
 /// The GPUs of each leaf group.

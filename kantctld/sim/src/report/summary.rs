@@ -5,7 +5,7 @@
 use super::waits::{Waits, seconds};
 use super::{JobOutcome, Outcome, Sample, SizeClass, Stretch, TeamOutcome, json};
 use common::time::{Span, Time};
-use engine::measure::{GpuTime, nearest_rank, sor};
+use engine::measure::{GpuTime, nearest_rank, scheduling_occupancy_rate};
 use serde::Serialize;
 
 /// In the bounded slowdown, shorter runs count as this long.
@@ -125,12 +125,12 @@ impl Summary {
             makespan_seconds: (ended > 0).then(|| seconds(window.end.since(window.first).0)),
             sor: occupancy(outcome, window.first, window.last_submit),
             sor_course: sor_course(outcome, window),
-            gar_mean: mean(Sample::gar),
+            gar_mean: mean(Sample::gpu_allocation_rate),
             gar: gar_percentiles(outcome, window),
-            gar_queued_mean: queued(Sample::gar),
-            gfr_mean: mean(Sample::gfr),
-            gfr_queued_mean: queued(Sample::gfr),
-            fr8_mean: mean(Sample::fr8),
+            gar_queued_mean: queued(Sample::gpu_allocation_rate),
+            gfr_mean: mean(Sample::gpu_fragmentation_rate),
+            gfr_queued_mean: queued(Sample::gpu_fragmentation_rate),
+            fr8_mean: mean(Sample::fraction_unusable_by_8),
             whole_free_nodes_mean: mean(|s| Some(f64::from(s.nodes_whole_free.0))),
             whole_free_leaf_groups_mean: mean(|s| Some(f64::from(s.leaf_groups_whole_free))),
             contended: mean(|s| Some(if s.queue_length > 0 { 1.0 } else { 0.0 })),
@@ -139,7 +139,7 @@ impl Summary {
             wait_by_size: wait_by_size(outcome),
             bounded_slowdown_mean: bounded_slowdown(outcome),
             starts: outcome.starts,
-            starts_per_cpu_second: per_cpu_second(outcome),
+            starts_per_cpu_second: starts_per_cpu_second(outcome),
             preemptions: outcome.preemptions.total(),
             stretch: Stretch::of(outcome),
             jain_mean: mean(Sample::jain),
@@ -172,8 +172,8 @@ impl Window {
 
 /// GPU time allocated, of all GPU time.
 fn occupancy(outcome: &Outcome, from: Time, to: Time) -> Option<f64> {
-    let (used, all) = Parts::new(outcome).until(from, to);
-    sor(used, all)
+    let (used, all) = Parts::new(outcome).gpu_time_between(from, to);
+    scheduling_occupancy_rate(used, all)
 }
 
 /// The SOR from the first submission to each of equally many later points of time.
@@ -184,10 +184,10 @@ fn sor_course(outcome: &Outcome, window: Window) -> Percentiles {
     let point = |at: u64| Time(window.first.0 + length.saturating_mul(at) / SOR_POINTS);
     let mut parts = Parts::new(outcome);
     for at in 0..SOR_POINTS {
-        let (part_used, part_all) = parts.until(point(at), point(at + 1));
+        let (part_used, part_all) = parts.gpu_time_between(point(at), point(at + 1));
         used += part_used;
         all += part_all;
-        course.extend(sor(used, all));
+        course.extend(scheduling_occupancy_rate(used, all));
     }
     course.sort_unstable_by(f64::total_cmp);
     Percentiles {
@@ -209,7 +209,7 @@ impl<'a> Parts<'a> {
 
     /// GPU time allocated, and all GPU time, between two times. Both times only grow from call to
     /// call.
-    fn until(&mut self, from: Time, to: Time) -> (GpuTime, GpuTime) {
+    fn gpu_time_between(&mut self, from: Time, to: Time) -> (GpuTime, GpuTime) {
         let (mut used, mut all) = (GpuTime::default(), GpuTime::default());
         while let Some((sample, rest)) = self.samples.split_first() {
             let end = rest.first().map_or(Time(u64::MAX), |next| next.at);
@@ -227,9 +227,10 @@ impl<'a> Parts<'a> {
 
 /// The GAR below which the cluster was for each fraction of the time.
 fn gar_percentiles(outcome: &Outcome, window: Window) -> Percentiles {
-    let of_sample = |(sample, length): (&Sample, u64)| Some((sample.gar()?, length));
+    let of_sample =
+        |(sample, length): (&Sample, u64)| Some((sample.gpu_allocation_rate()?, length));
     let mut parts: Vec<(f64, u64)> =
-        outcome.series.during(window.first, window.end).filter_map(of_sample).collect();
+        outcome.series.weighted_samples(window.first, window.end).filter_map(of_sample).collect();
     parts.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     let all: u64 = parts.iter().map(|(_, length)| length).sum();
     let at = |percent: u64| {
@@ -264,7 +265,7 @@ fn bounded_slowdown(outcome: &Outcome) -> Option<f64> {
     (count > 0).then(|| sum / f64::from(count))
 }
 
-fn per_cpu_second(outcome: &Outcome) -> Option<f64> {
+fn starts_per_cpu_second(outcome: &Outcome) -> Option<f64> {
     #[allow(clippy::cast_precision_loss)]
     let starts = outcome.starts as f64;
     (outcome.scheduler_cpu_seconds > 0.0).then(|| starts / outcome.scheduler_cpu_seconds)

@@ -53,7 +53,7 @@ fn allocation(summaries: &[Summary]) -> Vec<Row> {
         ];
         let mut row = names(summary);
         row.extend(ratios.map(percent));
-        row.push(length(summary.makespan_seconds));
+        row.push(format_seconds(summary.makespan_seconds));
         row.push(summary.starts_per_cpu_second.map_or_else(dash, |starts| format!("{starts:.0}")));
         rows.push(row);
     }
@@ -76,7 +76,7 @@ fn waiting(summaries: &[Summary]) -> Vec<Row> {
     for summary in summaries {
         let wait = &summary.wait;
         let mut row = names(summary);
-        row.extend([wait.mean, wait.p50, wait.p90, wait.p99].map(length));
+        row.extend([wait.mean, wait.p50, wait.p90, wait.p99].map(format_seconds));
         row.push(summary.bounded_slowdown_mean.map_or_else(dash, |mean| format!("{mean:.2}")));
         row.push(summary.queue_max.to_string());
         row.push(summary.jobs.to_string());
@@ -96,7 +96,7 @@ fn by_size(summaries: &[Summary]) -> Vec<Row> {
         let mut row = names(summary);
         for class in &classes {
             let waits = summary.wait_by_size.iter().find(|(shown, _)| shown == class);
-            row.push(length(waits.and_then(|(_, waits)| waits.p90)));
+            row.push(format_seconds(waits.and_then(|(_, waits)| waits.p90)));
         }
         rows.push(row);
     }
@@ -112,7 +112,7 @@ fn shares(summaries: &[Summary]) -> Vec<Row> {
         for (at, team) in summary.teams.iter().enumerate() {
             let name = if at == 0 { cut(&summary.policy, POLICY_MAX) } else { String::new() };
             let of_all = |text: String| if at == 0 { text } else { String::new() };
-            let span = |span: Span| length(Some(super::waits::seconds(span.0)));
+            let span = |span: Span| format_seconds(Some(super::waits::seconds(span.0)));
             let quota = team.quota.map(|quota| f64::from(quota.0) / 1000.0);
             rows.push(vec![
                 name,
@@ -174,7 +174,7 @@ pub(super) fn percent(ratio: Option<f64>) -> String {
 }
 
 /// Seconds in the largest unit that leaves at least one: `45s`, `12.5m`, `4.2h`, `3.1d`.
-pub(super) fn length(seconds: Option<f64>) -> String {
+pub(super) fn format_seconds(seconds: Option<f64>) -> String {
     let Some(seconds) = seconds else { return dash() };
     match seconds {
         s if s <= 0.0 => "0".to_owned(),
@@ -224,7 +224,8 @@ fifo              first  -    0  0  1.5m    -
 
     #[test]
     fn lengths_are_shown_in_the_unit_that_fits() {
-        let shown = [0.0, 45.0, 90.0, 7200.0, 864_000.0].map(|seconds| length(Some(seconds)));
+        let shown =
+            [0.0, 45.0, 90.0, 7200.0, 864_000.0].map(|seconds| format_seconds(Some(seconds)));
         assert_eq!(shown, ["0", "45s", "1.5m", "2.0h", "10.0d"]);
     }
 }

@@ -11,9 +11,9 @@ use state::{Actor, Command};
 /// The command of the line, as an operator.
 pub(super) fn command(verb: &str, words: &mut Words) -> Result<Command, String> {
     let actor = Actor::operator(Uid(0));
-    let name: ReservationName = words.plain("a reservation's name")?;
+    let name: ReservationName = words.take_plain("a reservation's name")?;
     if verb == "unreserve" {
-        words.end()?;
+        words.check_empty()?;
         return Ok(Command::DeleteReservation { actor, name });
     }
     let nodes: String = words.value("nodes")?.ok_or("nodes= is missing")?;
@@ -24,7 +24,7 @@ pub(super) fn command(verb: &str, words: &mut Words) -> Result<Command, String> 
     };
     let (from, to) = (time("from")?, time("to")?);
     let maintenance = words.flag("maintenance");
-    words.end()?;
+    words.check_empty()?;
     let reservation = Reservation {
         name,
         nodes: nodes.into_iter().collect(),

@@ -18,7 +18,7 @@ use serde::de::value::{Error, StrDeserializer};
 pub(super) const MEMORY_PER_CPU: Bytes = Bytes::from_mib(1024);
 
 /// `name=value`, where values are written as in the configuration file.
-fn word<T: DeserializeOwned>(words: &mut Words, name: &str) -> Result<Option<T>, String> {
+fn parse_value<T: DeserializeOwned>(words: &mut Words, name: &str) -> Result<Option<T>, String> {
     let Some(text) = words.value::<String>(name)? else { return Ok(None) };
     let read = T::deserialize(StrDeserializer::<Error>::new(&text));
     read.map(Some).map_err(|error| format!("{name}: {error}"))
@@ -26,7 +26,7 @@ fn word<T: DeserializeOwned>(words: &mut Words, name: &str) -> Result<Option<T>,
 
 /// `queue NAME ...`
 pub(super) fn queue(words: &mut Words) -> Result<Queue, String> {
-    let plain = Queue::plain(words.plain("a queue name")?);
+    let plain = Queue::with_defaults(words.take_plain("a queue name")?);
     Ok(Queue {
         default: words.flag("default"),
         priority: words.value("priority")?.unwrap_or(0),
@@ -35,14 +35,14 @@ pub(super) fn queue(words: &mut Words) -> Result<Queue, String> {
         time_limit_max: words.value("max")?,
         memory_per_cpu: words.value("mem-per-cpu")?.unwrap_or(MEMORY_PER_CPU),
         parent: words.value::<QueueName>("parent")?,
-        order: word(words, "order")?.unwrap_or_default(),
-        behind: word(words, "behind")?.unwrap_or_default(),
+        order: parse_value(words, "order")?.unwrap_or_default(),
+        behind: parse_value(words, "behind")?.unwrap_or_default(),
         backfill: backfill(words)?,
-        placement: word(words, "placement")?.unwrap_or_default(),
+        placement: parse_value(words, "placement")?.unwrap_or_default(),
         weight: words.value("weight")?.unwrap_or(1),
         reclaim_runtime_min: words.value("safe")?,
         quota: Quota {
-            mode: word(words, "quota-mode")?.unwrap_or_default(),
+            mode: parse_value(words, "quota-mode")?.unwrap_or_default(),
             amounts: amounts(words, "quota")?,
             at_most: amounts(words, "at-most")?,
         },
@@ -59,9 +59,9 @@ fn backfill(words: &mut Words) -> Result<Backfill, String> {
     let usual = Backfill::default();
     Ok(Backfill {
         depth: words.value("depth")?.unwrap_or(usual.depth),
-        reservation: word(words, "reservation")?.unwrap_or(usual.reservation),
-        candidates: word(words, "candidates")?.unwrap_or(usual.candidates),
-        run_times: word(words, "run-times")?.unwrap_or(usual.run_times),
+        reservation: parse_value(words, "reservation")?.unwrap_or(usual.reservation),
+        candidates: parse_value(words, "candidates")?.unwrap_or(usual.candidates),
+        run_times: parse_value(words, "run-times")?.unwrap_or(usual.run_times),
         head_timeout: words.value("head-timeout")?.or(usual.head_timeout),
     })
 }
@@ -72,7 +72,7 @@ fn preemption(words: &mut Words) -> Result<Preemption, String> {
         by_priority: words.flag("by-priority"),
         reclaim: !words.flag("no-reclaim"),
         preemptible: words.flag("preemptible"),
-        victims: word(words, "victims")?.unwrap_or(usual.victims),
+        victims: parse_value(words, "victims")?.unwrap_or(usual.victims),
         runtime_min: words.value("min-run")?.unwrap_or(usual.runtime_min),
     })
 }
@@ -105,7 +105,7 @@ fn limits(words: &mut Words, whose: &str) -> Result<Limits, String> {
 /// `qos NAME ...`
 pub(super) fn qos(words: &mut Words) -> Result<Qos, String> {
     Ok(Qos {
-        name: words.plain("a QoS name")?,
+        name: words.take_plain("a QoS name")?,
         priority: words.value("priority")?.unwrap_or(0),
         access: common::policy::Access::default(),
         preemptible: words.flag("preemptible").then_some(true),
@@ -118,7 +118,7 @@ pub(super) fn qos(words: &mut Words) -> Result<Qos, String> {
 /// `account NAME ...`
 pub(super) fn account(words: &mut Words) -> Result<Account, String> {
     Ok(Account {
-        name: words.plain("an account name")?,
+        name: words.take_plain("an account name")?,
         shares: words.value("shares")?.unwrap_or(1),
         access: common::policy::Access::default(),
         limits: limits(words, "")?,
@@ -128,8 +128,8 @@ pub(super) fn account(words: &mut Words) -> Result<Account, String> {
 
 /// `leaf NAME g[1-4] [spine=NAME]`
 pub(super) fn leaf(words: &mut Words, topology: &mut Topology) -> Result<(), String> {
-    let leaf: SwitchName = words.plain("a leaf's name")?;
-    let nodes: String = words.plain("node names")?;
+    let leaf: SwitchName = words.take_plain("a leaf's name")?;
+    let nodes: String = words.take_plain("node names")?;
     let spine: Option<SwitchName> = words.value("spine")?;
     for node in hostlist::expand(&nodes).map_err(|error| error.to_string())? {
         let position = topology.0.entry(node).or_default();

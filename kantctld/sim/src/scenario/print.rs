@@ -41,7 +41,7 @@ pub(super) fn line((at, happening): &(Time, Happening)) -> Option<String> {
 }
 
 /// The function that prints a list with this verb.
-pub(super) fn list(verb: &str) -> Option<fn(&mut Cluster) -> Vec<String>> {
+pub(super) fn list_printer(verb: &str) -> Option<fn(&mut Cluster) -> Vec<String>> {
     match verb {
         "queue" => Some(|cluster| queue(cluster)),
         "nodes" => Some(|cluster| nodes(cluster)),
@@ -83,7 +83,7 @@ fn job(job: &JobView) -> String {
     let place = match (&job.reason, &job.allocation) {
         (Some(reason), _) => format!("({}) {}", reason.code, reason.sentence),
         (None, Some(allocation)) => {
-            hostlist::fold(allocation.shares().iter().map(|share| &share.node))
+            hostlist::compress(allocation.shares().iter().map(|share| &share.node))
         }
         (None, None) => String::new(),
     };

@@ -30,7 +30,7 @@ impl Stage {
         verb: &str,
         words: &mut Words,
     ) -> Result<Option<String>, Failed> {
-        let name: ServiceName = words.plain("the name of a service")?;
+        let name: ServiceName = words.take_plain("the name of a service")?;
         let action = match verb {
             "service" => {
                 self.services.insert(name.clone(), words.clone());
@@ -39,24 +39,24 @@ impl Stage {
             "deploy" => {
                 let first = self.services.get(&name);
                 let first = first.ok_or_else(|| format!("there was no line `service {name}`"))?;
-                words.complete(first);
+                words.add_missing(first);
                 return self.deploy(name, words);
             }
             "load" => {
-                let in_flight = words.plain("the number of requests in flight")?;
-                words.end()?;
+                let in_flight = words.take_plain("the number of requests in flight")?;
+                words.check_empty()?;
                 self.cluster()?.set_load(name, in_flight);
                 return Ok(None);
             }
             "scale" => {
-                let replicas = words.plain("the number of replicas")?;
+                let replicas = words.take_plain("the number of replicas")?;
                 ServiceAction::Scale { role: role_name(), replicas }
             }
             "promote" => ServiceAction::Promote,
             "rollback" => ServiceAction::RollBack { to: None },
             _ => ServiceAction::Stop,
         };
-        words.end()?;
+        words.check_empty()?;
         let actor = Actor::operator(common::id::Uid(0));
         self.cluster()?.command(Command::ActOnService { actor, name, action })?;
         Ok(None)
@@ -69,7 +69,7 @@ impl Stage {
         let script = format!("#!/bin/sh\nserve {}\n", self.deployments);
         let behaviour = behaviour(words)?;
         let spec = spec(words, &script)?;
-        words.end()?;
+        words.check_empty()?;
         let cluster = self.cluster()?;
         // The leader does this before it proposes a deployment.
         let (state, seen) = (cluster.state(), cluster.snapshot());
@@ -92,7 +92,7 @@ impl Stage {
 }
 
 fn refused(refusal: &Refusal) -> String {
-    format!("refused: {}", refusal.with_hint())
+    format!("refused: {}", refusal.text_with_hint())
 }
 
 /// Every service of a scenario has one role.

@@ -8,13 +8,13 @@ use state::{Command, Event, snapshot};
 
 impl Stage {
     pub(super) fn submit(&mut self, words: &mut Words) -> Result<Option<String>, Failed> {
-        let label: String = words.plain("a label")?;
+        let label: String = words.take_plain("a label")?;
         let user = words.value::<String>("user")?.unwrap_or_else(|| "ada".to_owned());
         let (mut asks, mut behaviours) = (Vec::new(), Vec::new());
         for mut words in std::mem::take(words).split() {
             behaviours.push(ask::behaviour(&mut words)?);
             let ask = ask::ask(&mut words)?;
-            words.end()?;
+            words.check_empty()?;
             asks.push(Ask { name: label.clone(), ..ask });
         }
         let owner = config::owner(&user);
@@ -24,10 +24,10 @@ impl Stage {
         let seen = cluster.snapshot().clone();
         let mut never = asks.iter().map(|ask| snapshot::never_fits(cluster.state(), &seen, ask));
         if let Some(refusal) = never.find_map(|refusal| refusal) {
-            return Ok(Some(format!("refused: {}", refusal.with_hint())));
+            return Ok(Some(format!("refused: {}", refusal.text_with_hint())));
         }
         // Before the command, since the job may start at once.
-        for (number, behaviour) in (cluster.state().last_job().0 + 1..).zip(behaviours) {
+        for (number, behaviour) in (cluster.state().last_job_id().0 + 1..).zip(behaviours) {
             cluster.set_behaviour(JobId(number), behaviour);
         }
         let request_key = RequestKey(format!("{label}-{number}"));

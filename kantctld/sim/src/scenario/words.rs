@@ -1,5 +1,5 @@
-//! The words of a scenario line: plain ones in order, `name=value` pairs, and flags. [`Words::end`]
-//! reports words that were not read.
+//! The words of a scenario line: plain ones in order, `name=value` pairs, and flags.
+//! [`Words::check_empty`] reports words that were not read.
 
 use common::hostlist;
 use common::id::NodeName;
@@ -18,7 +18,7 @@ impl Words {
     }
 
     /// Adds those words of another line whose names this one lacks.
-    pub(super) fn complete(&mut self, other: &Self) {
+    pub(super) fn add_missing(&mut self, other: &Self) {
         let name = |word: &String| word.split('=').next().unwrap_or_default().to_owned();
         let own: BTreeSet<String> = self.0.iter().map(name).collect();
         self.0.extend(other.0.iter().filter(|word| !own.contains(&name(word))).cloned());
@@ -35,14 +35,17 @@ impl Words {
     }
 
     /// The next plain word.
-    pub(super) fn plain<T: FromStr<Err: ToString>>(&mut self, what: &str) -> Result<T, String> {
+    pub(super) fn take_plain<T: FromStr<Err: ToString>>(
+        &mut self,
+        what: &str,
+    ) -> Result<T, String> {
         let word = self.verb().ok_or_else(|| format!("{what} is missing"))?;
         word.parse().map_err(|error: T::Err| error.to_string())
     }
 
     /// The next plain word, as a node's name.
     pub(super) fn node(&mut self) -> Result<NodeName, String> {
-        self.plain("a node name")
+        self.take_plain("a node name")
     }
 
     /// The value of `name=value`, if there is one.
@@ -75,7 +78,7 @@ impl Words {
     }
 
     /// Fails if words remain.
-    pub(super) fn end(&self) -> Result<(), String> {
+    pub(super) fn check_empty(&self) -> Result<(), String> {
         match self.0.first() {
             None => Ok(()),
             Some(word) => Err(format!("`{word}` means nothing here")),

@@ -74,12 +74,15 @@ impl Tally {
             policy: policy.to_owned(),
             requests,
             misses,
-            miss_fraction: part(misses as f64, requests as f64),
-            wait_mean_seconds: part(sum as f64 / 1000.0, requests as f64),
+            miss_fraction: ratio_or_zero(misses as f64, requests as f64),
+            wait_mean_seconds: ratio_or_zero(sum as f64 / 1000.0, requests as f64),
             wait_p99_seconds: percentile(&waits, 99),
             wait_max_seconds: percentile(&waits, 100),
             gpu_hours: lived as f64 / 3_600_000.0 * f64::from(setup.gpus.0),
-            busy_fraction: part(service.0 as f64, lived as f64 * f64::from(setup.concurrency)),
+            busy_fraction: ratio_or_zero(
+                service.0 as f64,
+                lived as f64 * f64::from(setup.concurrency),
+            ),
             changes: steps.len(),
             starts: up.sum(),
             replicas_max,
@@ -89,7 +92,7 @@ impl Tally {
 }
 
 /// A part of a whole; zero of nothing.
-fn part(value: f64, whole: f64) -> f64 {
+fn ratio_or_zero(value: f64, whole: f64) -> f64 {
     if whole > 0.0 { value / whole } else { 0.0 }
 }
 

@@ -127,7 +127,8 @@ pub fn queues(wide: usize, levels: u32) -> Input {
             for _ in 0..wide {
                 let number = level_queues.len();
                 let own = name(&format!("l{level}-{number}"));
-                let mut queue = Queue { parent: parent.clone(), ..Queue::plain(own.clone()) };
+                let mut queue =
+                    Queue { parent: parent.clone(), ..Queue::with_defaults(own.clone()) };
                 queue.default = level + 1 == levels && number == 0;
                 queue.preemption.preemptible = true;
                 queue.preemption.reclaim = true;

@@ -134,15 +134,15 @@ async fn a_client_that_disconnects_has_an_audit_line_all_the_same() {
     let asked = Arc::new(tokio::sync::Notify::new());
     let handler = {
         let asked = asked.clone();
-        move |axum::Extension(remark): axum::Extension<Remark>| async move {
-            remark.detail("said before it was done");
+        move |axum::Extension(remark): axum::Extension<AuditRemark>| async move {
+            remark.set_detail("said before it was done");
             asked.notify_one();
             pending::<()>().await;
         }
     };
     let router = Router::new()
         .route("/v1/jobs/{key}/cancel", post(handler))
-        .layer(from_fn_with_state(Auditor { audit, clock }, audited));
+        .layer(from_fn_with_state(Auditor { audit, clock }, audit_change));
     let socket = dir.path().join("s");
     let listener = LocalListener::bind(&socket).unwrap();
     let server = tokio::spawn(net::serve(listener, router, pending()));

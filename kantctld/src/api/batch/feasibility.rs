@@ -15,7 +15,7 @@ pub(super) struct LastChecked {
 
 /// As `submit::refuse_what_never_fits`, for each job. A job with the same request as one checked
 /// before gets its result, from a view no older than this batch.
-pub(super) fn never_fit(
+pub(super) fn refusals_of_never_fitting(
     core: &Core,
     jobs: &[Result<BatchJob, ApiFailure>],
     known: &[bool],

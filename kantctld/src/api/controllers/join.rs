@@ -33,8 +33,8 @@ pub fn check_join(
     let ours = crate::release::RELEASE;
     let refuse =
         |code: &str, message: String| Err(net::Refusal::new(StatusCode::CONFLICT, code, message));
-    let theirs = Protocols::named(request.protocol, request.oldest_protocol);
-    if WITH_PEERS.shared(theirs).is_none() {
+    let theirs = Protocols::from_announced(request.protocol, request.oldest_protocol);
+    if WITH_PEERS.newest_common(theirs).is_none() {
         let release = &request.release;
         return refuse(
             "other_protocol",
@@ -103,7 +103,7 @@ pub async fn accept(
     let status = peers.log.status().borrow().clone();
     let replaced = request.replaces.filter(|old| status.members.has(*old));
     if let Some(old) = replaced {
-        check_silent(peers, old).await?;
+        check_inactive(peers, old).await?;
     }
     let hash = net::secret_hash(&request.invitation.0);
     let is_used_here =
@@ -111,8 +111,8 @@ pub async fn accept(
             invitation.used_by.as_deref() == Some(request.address.as_str())
         });
     // A lost answer is given again, while no controller has started under that id.
-    let waits =
-        new_member(&status, &request.address).filter(|_| is_used_here && replaced.is_none());
+    let waits = unconnected_member(&status, &request.address)
+        .filter(|_| is_used_here && replaced.is_none());
     if let Some(id) = waits {
         note_unfinished(peers, None);
         return Ok(id);
@@ -125,7 +125,8 @@ pub async fn accept(
     }
     if !(is_used_here && is_unfinished(peers, &hash)) {
         let used_by = address.clone();
-        core.command(Command::UseInvitation { hash: hash.clone(), address: used_by }).await?;
+        core.propose_command(Command::UseInvitation { hash: hash.clone(), address: used_by })
+            .await?;
         note_unfinished(peers, Some(hash));
     }
     let JoinRequest { name, learner, .. } = request;
@@ -142,7 +143,7 @@ pub async fn accept(
     tracing::info!("controller {id} joins: {said}");
     // Wait until a repeated request would find it. After the timeout it is a member all the same.
     let mut status = peers.log.status();
-    let shows = status.wait_for(|status| new_member(status, &address) == Some(id));
+    let shows = status.wait_for(|status| unconnected_member(status, &address) == Some(id));
     let _ = tokio::time::timeout(CHANGE_LIMIT, shows).await;
     Ok(id)
 }
@@ -159,7 +160,7 @@ fn note_unfinished(peers: &Peers<StateMachine>, hash: Option<String>) {
 }
 
 /// The member of this address that was accepted and has not connected yet.
-fn new_member(status: &Status, address: &str) -> Option<ControllerId> {
+fn unconnected_member(status: &Status, address: &str) -> Option<ControllerId> {
     let waits = |follower: &&Follower| {
         let member = status.members.known.get(&follower.id);
         follower.holds == LogIndex(0)
@@ -171,7 +172,7 @@ fn new_member(status: &Status, address: &str) -> Option<ControllerId> {
 
 /// Checks that the member to replace is not active. It may count as active for a moment after it
 /// stopped.
-async fn check_silent(peers: &Peers<StateMachine>, old: ControllerId) -> Result<(), ApiFailure> {
+async fn check_inactive(peers: &Peers<StateMachine>, old: ControllerId) -> Result<(), ApiFailure> {
     let mut status = peers.log.status();
     let silent = status.wait_for(|status| {
         let is_active = status.followers.iter().any(|one| one.id == old && one.is_active);

@@ -73,7 +73,7 @@ pub fn choose(state: &State, asked: &ReservationRequest, now: Time) -> Result<Ch
             None => free(begin).collect(),
         };
         nodes.sort_by_key(|node| (until(node), *node));
-        if let Some(nodes) = wanted.of(&nodes, |node| gpus_of(state, node, asked)) {
+        if let Some(nodes) = wanted.first_enough(&nodes, |node| gpus_of(state, node, asked)) {
             return Ok(Choice { nodes, from: begin, to: begin + length });
         }
     }
@@ -112,7 +112,7 @@ enum Wanted {
 
 impl Wanted {
     /// The first nodes that are enough; `None` if all of them are not.
-    fn of(
+    fn first_enough(
         self,
         nodes: &[&NodeName],
         gpus: impl Fn(&NodeName) -> Gpus,
@@ -138,17 +138,17 @@ impl Wanted {
 
 /// The number of a node's whole GPUs of the requested kind.
 fn gpus_of(state: &State, node: &NodeName, asked: &ReservationRequest) -> Gpus {
-    state.node(node).map_or(Gpus(0), |node| of_kind(&node.inventory, asked))
+    state.node(node).map_or(Gpus(0), |node| gpus_of_kind(&node.inventory, asked))
 }
 
-fn of_kind(inventory: &Inventory, asked: &ReservationRequest) -> Gpus {
+fn gpus_of_kind(inventory: &Inventory, asked: &ReservationRequest) -> Gpus {
     let of_kind = |gpu: &&Gpu| mig::accepts(asked.gpu_kind.iter(), &gpu.kind);
     let count = inventory.gpus.iter().filter(of_kind).count();
     Gpus(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
 fn is_suitable(inventory: &Inventory, asked: &ReservationRequest) -> bool {
-    asked.gpu_kind.is_none() || of_kind(inventory, asked) > Gpus(0)
+    asked.gpu_kind.is_none() || gpus_of_kind(inventory, asked) > Gpus(0)
 }
 
 /// When the last job of each busy node ends.

@@ -1,6 +1,6 @@
 //! The deployment of a service, and the plan of one.
 
-use crate::api::audited::Remark;
+use crate::api::audited::AuditRemark;
 use crate::api::error::ApiFailure;
 use crate::api::origin::Origin;
 use crate::api::right_check::check_dependencies;
@@ -26,14 +26,14 @@ pub async fn deploy(
     Extension(disk_guard): Extension<Arc<DiskGuard>>,
     user: net::User,
     origin: Origin,
-    Extension(remark): Extension<Remark>,
+    Extension(remark): Extension<AuditRemark>,
     body: Result<Json<DeployRequest>, JsonRejection>,
 ) -> Result<Json<DeployAnswer>, ApiFailure> {
     let Json(request) = body?;
-    remark.target(&request.name);
+    remark.set_target(&request.name);
     request.check().map_err(Refusal::from)?;
     let (actor, viewer) = (core.actor(&user), core.viewer(&user));
-    let refused = |refusal| in_general(&core.state.read(), &viewer, refusal);
+    let refused = |refusal| hide_other_services(&core.state.read(), &viewer, refusal);
     // Before any other answer about it.
     check_owner(&core.state.read(), &actor, &request.name).map_err(refused)?;
     for role in &request.spec.roles {
@@ -47,19 +47,19 @@ pub async fn deploy(
     }
     let (owner, groups) = owner(&core, &user).await?;
     if request.dry_run {
-        remark.detail("dry run");
+        remark.set_detail("dry run");
         return Ok(Json(dry_run(&core.state.read(), &request)));
     }
     let deployment = Deployment {
         operator: actor.operator,
         owner,
         groups,
-        via: origin.node(),
+        via: origin.vouching_node(),
         name: request.name.clone(),
         spec: request.spec,
         texts: request.texts,
     };
-    let deployed = core.command(Command::DeployService(Box::new(deployment))).await;
+    let deployed = core.propose_command(Command::DeployService(Box::new(deployment))).await;
     let events = deployed.map_err(|error| match error {
         CommandError::Refused(refusal) => refused(refusal),
         error => error.into(),
@@ -86,7 +86,7 @@ fn check_owner(state: &state::State, actor: &Actor, name: &ServiceName) -> Resul
 
 /// The refusal without whose service has the name, and which one has the port, where the reader
 /// does not see that service. Names and ports are global: that they are taken cannot be hidden.
-fn in_general(state: &state::State, viewer: &Viewer, refusal: Refusal) -> ApiFailure {
+fn hide_other_services(state: &state::State, viewer: &Viewer, refusal: Refusal) -> ApiFailure {
     let is_hidden = |name: &ServiceName| {
         state.service(name).is_some_and(|service| !viewer.sees_service_of(service.owner.uid))
     };
@@ -99,7 +99,7 @@ fn in_general(state: &state::State, viewer: &Viewer, refusal: Refusal) -> ApiFai
         }
         _ => return refusal.into(),
     };
-    ApiFailure::Http(net::Refusal::new(StatusCode::CONFLICT, code, message).hint(hint))
+    ApiFailure::Http(net::Refusal::new(StatusCode::CONFLICT, code, message).with_hint(hint))
 }
 
 /// What a deployment would change.

@@ -8,7 +8,7 @@ use crate::core::Core;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use common::hostlist::fold;
+use common::hostlist::compress;
 use common::id::Uid;
 use query::view;
 use serde_json::{Map, Value};
@@ -34,7 +34,7 @@ pub async fn one_qos(
     _: NoFilters,
     Path((_, name)): Path<(String, String)>,
 ) -> Result<Response, ApiFailure> {
-    let shown = named(all_qos(&core, &slurm), &name);
+    let shown = filter_by_name(all_qos(&core, &slurm), &name);
     answer_named(&slurm, "qos", "unknown_qos", shown, &name)
 }
 
@@ -50,7 +50,7 @@ pub async fn accounts(
     _: NoFilters,
 ) -> Result<Response, ApiFailure> {
     let version = slurm.version;
-    let shown = of_accounts(core, move |of| show::accounts(of, version)).await?;
+    let shown = with_accounts(core, move |of| show::accounts(of, version)).await?;
     Ok(slurm.answer(list("accounts", shown)))
 }
 
@@ -62,8 +62,8 @@ pub async fn account(
     Path((_, name)): Path<(String, String)>,
 ) -> Result<Response, ApiFailure> {
     let version = slurm.version;
-    let shown = of_accounts(core, move |of| show::accounts(of, version)).await?;
-    answer_named(&slurm, "accounts", "unknown_account", named(shown, &name), &name)
+    let shown = with_accounts(core, move |of| show::accounts(of, version)).await?;
+    answer_named(&slurm, "accounts", "unknown_account", filter_by_name(shown, &name), &name)
 }
 
 /// GET /slurmdb/{version}/users
@@ -73,7 +73,7 @@ pub async fn users(
     _: NoFilters,
 ) -> Result<Response, ApiFailure> {
     let version = slurm.version;
-    let shown = of_accounts(core, move |of| show::users(of, version)).await?;
+    let shown = with_accounts(core, move |of| show::users(of, version)).await?;
     Ok(slurm.answer(list("users", shown)))
 }
 
@@ -85,8 +85,8 @@ pub async fn user(
     Path((_, name)): Path<(String, String)>,
 ) -> Result<Response, ApiFailure> {
     let version = slurm.version;
-    let shown = of_accounts(core, move |of| show::users(of, version)).await?;
-    answer_named(&slurm, "users", "unknown_user", named(shown, &name), &name)
+    let shown = with_accounts(core, move |of| show::users(of, version)).await?;
+    answer_named(&slurm, "users", "unknown_user", filter_by_name(shown, &name), &name)
 }
 
 /// GET /slurmdb/{version}/associations
@@ -96,7 +96,7 @@ pub async fn associations(
     _: NoFilters,
 ) -> Result<Response, ApiFailure> {
     let version = slurm.version;
-    let shown = of_accounts(core, move |of| show::associations(of, version)).await?;
+    let shown = with_accounts(core, move |of| show::associations(of, version)).await?;
     Ok(slurm.answer(list("associations", shown)))
 }
 
@@ -106,12 +106,12 @@ pub async fn clusters(
     slurm: Slurm,
     _: NoFilters,
 ) -> Result<Response, ApiFailure> {
-    let cluster = core.cluster();
+    let cluster = core.cluster_name();
     let host = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok());
     slurm
         .answer_slowly(&core, move |state, viewer, version| {
             let nodes = view::node_list(state, viewer).nodes;
-            let nodes = fold(nodes.iter().map(|node| &node.name));
+            let nodes = compress(nodes.iter().map(|node| &node.name));
             let shown = show::clusters(&cluster, &host.unwrap_or_default(), &nodes, version);
             Ok(list("clusters", shown))
         })
@@ -119,7 +119,7 @@ pub async fn clusters(
 }
 
 /// Something made from the accounts, with the names of their users.
-async fn of_accounts(
+async fn with_accounts(
     core: Arc<Core>,
     make: impl FnOnce(&Accounts<'_>) -> Vec<Value> + Send + 'static,
 ) -> Result<Vec<Value>, ApiFailure> {
@@ -127,7 +127,7 @@ async fn of_accounts(
         let accounts = account_list(&core).accounts;
         let users: BTreeMap<Uid, String> =
             named_users(&accounts).into_iter().map(|uid| (uid, names::user(uid.0))).collect();
-        make(&Accounts { accounts: &accounts, cluster: &core.cluster(), users: &users })
+        make(&Accounts { accounts: &accounts, cluster: &core.cluster_name(), users: &users })
     });
     made.await.map_err(|_| {
         let message = "the controller is stopping: try again";
@@ -136,7 +136,7 @@ async fn of_accounts(
     })
 }
 
-fn named(all: Vec<Value>, name: &str) -> Vec<Value> {
+fn filter_by_name(all: Vec<Value>, name: &str) -> Vec<Value> {
     all.into_iter().filter(|one| one["name"] == name).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Submissions, changes and ends of jobs: Slurm's requests are read, and carried out by the
 //! functions of the routes under /v1.
 
-use super::super::audited::Remark;
+use super::super::audited::AuditRemark;
 use super::super::error::ApiFailure;
 use super::super::origin::Origin;
 use super::super::right_check::check_action;
@@ -25,7 +25,7 @@ use common::wire::api::{
 use common::wire::node::Reached;
 use serde_json::Value;
 use slurm_json::change::{self, Change, Hold};
-use slurm_json::changed::{cancelled, submitted, updated};
+use slurm_json::changed::{cancellation_answer, submission_answer, update_answer};
 use slurm_json::submission::{self, Submission};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub async fn submit(
     disk_guard: Extension<Arc<DiskGuard>>,
     slurm: Slurm,
     origin: Origin,
-    remark: Extension<Remark>,
+    remark: Extension<AuditRemark>,
     body: Bytes,
 ) -> Result<Response, ApiFailure> {
     let read = submission::read(&json(&body)?, slurm.version);
@@ -56,7 +56,7 @@ pub async fn submit(
         }
     };
     let SubmitAnswer { job, warning, .. } = answer;
-    let fields = submitted(job, warning.as_deref(), slurm.version);
+    let fields = submission_answer(job, warning.as_deref(), slurm.version);
     Ok(slurm.answer_with(fields, &warnings))
 }
 
@@ -88,18 +88,18 @@ pub async fn update(
     State(core): State<Arc<Core>>,
     slurm: Slurm,
     Path((_, id)): Path<(String, String)>,
-    Extension(remark): Extension<Remark>,
+    Extension(remark): Extension<AuditRemark>,
     body: Bytes,
 ) -> Result<Response, ApiFailure> {
     let read = change::read(&json(&body)?, slurm.version);
     let change = read.map_err(|error| bad_request(error.to_string()))?;
-    let hold = effective_hold(&core, core.key(&id)?, &change)?;
+    let hold = effective_hold(&core, core.parse_job_key(&id)?, &change)?;
     let Change { patch, warnings, .. } = change;
-    let (user, text) = (slurm.user.clone(), patch.text());
+    let (user, text) = (slurm.user.clone(), patch.summary());
     let mut changed = Changed { jobs: Vec::new() };
     // It is held before the change and released after it, so that it does not start as it was.
     if hold == Some(true) {
-        remark.verb("jobs/hold");
+        remark.set_verb("jobs/hold");
         changed = jobs::hold(State(core.clone()), user.clone(), Path(id.clone())).await?.0;
     }
     if !patch.is_empty() {
@@ -107,12 +107,13 @@ pub async fn update(
         let (state, path) = (State(core.clone()), Path(id.clone()));
         let made = update::update(state, user.clone(), path, Extension(remark.clone()), body).await;
         changed = match hold {
-            Some(true) => made.map_err(|failure| partly("the job is held, but unchanged", failure)),
+            Some(true) => made
+                .map_err(|failure| partly_done_failure("the job is held, but unchanged", failure)),
             _ => made,
         }?
         .0;
-        remark.verb("jobs/update");
-        remark.detail(match hold {
+        remark.set_verb("jobs/update");
+        remark.set_detail(match hold {
             Some(true) => format!("{text}, held"),
             _ => text.clone(),
         });
@@ -120,16 +121,17 @@ pub async fn update(
     if hold == Some(false) {
         let released = jobs::release(State(core), user, Path(id)).await;
         changed = match text.is_empty() {
-            false => released.map_err(|failure| partly("the job is changed, but held", failure)),
+            false => released
+                .map_err(|failure| partly_done_failure("the job is changed, but held", failure)),
             true => released,
         }?
         .0;
         match text.is_empty() {
-            true => remark.verb("jobs/release"),
-            false => remark.detail(format!("{text}, released")),
+            true => remark.set_verb("jobs/release"),
+            false => remark.set_detail(format!("{text}, released")),
         }
     }
-    Ok(slurm.answer_with(updated(&changed.jobs, slurm.version), &warnings))
+    Ok(slurm.answer_with(update_answer(&changed.jobs, slurm.version), &warnings))
 }
 
 /// Whether the change holds the job, or releases it.
@@ -154,11 +156,11 @@ fn effective_hold(core: &Core, key: JobKey, change: &Change) -> Result<Option<bo
 }
 
 /// A failure of the second part of a change, with what the first part did.
-fn partly(done: &str, failure: ApiFailure) -> ApiFailure {
+fn partly_done_failure(done: &str, failure: ApiFailure) -> ApiFailure {
     let (status, code) = failure.status_and_code();
     let refusal = net::Refusal::new(status, code, format!("{done}: {failure}"));
     ApiFailure::Http(match failure.hint() {
-        Some(hint) => refusal.hint(hint),
+        Some(hint) => refusal.with_hint(hint),
         None => refusal,
     })
 }
@@ -169,7 +171,7 @@ pub async fn cancel(
     slurm: Slurm,
     Path((_, id)): Path<(String, String)>,
     Query(query): Query<Parameters>,
-    Extension(remark): Extension<Remark>,
+    Extension(remark): Extension<AuditRemark>,
 ) -> Result<Response, ApiFailure> {
     check(&query, &["signal", "flags"], &[])?;
     let named = query.get("signal").filter(|text| !text.is_empty());
@@ -181,14 +183,14 @@ pub async fn cancel(
         // KILL ends the job, as with scancel.
         None | Some(SignalNumber(9)) => jobs::cancel(State(core), user, path).await?,
         Some(signal) => {
-            remark.verb("jobs/signal");
+            remark.set_verb("jobs/signal");
             // Fewer users may signal a job than may end it.
-            check_action(&core, &user, core.key(&id)?, JobAction::Signal).await?;
+            check_action(&core, &user, core.parse_job_key(&id)?, JobAction::Signal).await?;
             let body = Ok(Json(JobSignalRequest { signal, to }));
             signal::signal(State(core), user, path, Extension(remark), body).await?
         }
     };
-    Ok(slurm.answer(cancelled(&jobs, slurm.version)))
+    Ok(slurm.answer(cancellation_answer(&jobs, slurm.version)))
 }
 
 /// Flags that change nothing here: there is one cluster, and jobs end at once.

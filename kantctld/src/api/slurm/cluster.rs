@@ -47,7 +47,7 @@ async fn answer_nodes(
     name: Option<String>,
 ) -> Result<Response, ApiFailure> {
     let name = name.map(|name| name.parse::<NodeName>()).transpose()?;
-    let (cluster, now) = (core.cluster(), core.now());
+    let (cluster, now) = (core.cluster_name(), core.now());
     slurm
         .answer_slowly(&core, move |state, viewer, version| {
             let (mut nodes, queues) = nodes_and_queues(state, viewer);
@@ -57,7 +57,7 @@ async fn answer_nodes(
                     return Err(Refusal::UnknownNode { name }.into());
                 }
             }
-            let shown = nodes.iter().map(|node| of_node(node, &queues, &cluster, version));
+            let shown = nodes.iter().map(|node| node_fields(node, &queues, &cluster, version));
             let mut fields = list("nodes", shown.collect());
             add_update_time(&mut fields, now, version);
             Ok(fields)
@@ -65,7 +65,7 @@ async fn answer_nodes(
         .await
 }
 
-fn of_node(node: &NodeView, queues: &QueueList, cluster: &str, version: Version) -> Value {
+fn node_fields(node: &NodeView, queues: &QueueList, cluster: &str, version: Version) -> Value {
     let drained_by = node.drain.as_ref().map(|drain| user_name(drain.by.0));
     let drained_by = drained_by.as_deref();
     show_node(&NodeContext { node, queues, cluster, drained_by }, version)
@@ -74,7 +74,7 @@ fn of_node(node: &NodeView, queues: &QueueList, cluster: &str, version: Version)
 /// When the list was made, from 0.0.40 on.
 fn add_update_time(fields: &mut Map<String, Value>, now: common::time::Time, version: Version) {
     if !version.is_plain() {
-        let at = field::Field::Time(Some(now)).written(version);
+        let at = field::Field::Time(Some(now)).to_json(version);
         fields.insert("last_update".to_owned(), at);
     }
 }
@@ -101,7 +101,7 @@ async fn answer_partitions(
     slurm: Slurm,
     name: Option<String>,
 ) -> Result<Response, ApiFailure> {
-    let (cluster, now) = (core.cluster(), core.now());
+    let (cluster, now) = (core.cluster_name(), core.now());
     slurm
         .answer_slowly(&core, move |state, viewer, version| {
             let (nodes, queues) = nodes_and_queues(state, viewer);

@@ -11,7 +11,7 @@ use net::ErrorBody;
 use serde_json::{Map, Value};
 use slurm_json::Version;
 use slurm_json::failure::entry;
-use slurm_json::frame::{Asked, framed};
+use slurm_json::frame::{Asked, answer_with_errors};
 
 /// Longer than any error of ours.
 const ERROR_BYTES_MAX: usize = 64 << 10;
@@ -28,12 +28,16 @@ pub async fn in_slurms_form(request: Request, next: Next) -> Response {
     let response = next.run(request).await;
     let status = response.status();
     match status.is_client_error() || status.is_server_error() {
-        true => rewritten(version, status, response).await,
+        true => rewrite_in_slurms_form(version, status, response).await,
         false => response,
     }
 }
 
-async fn rewritten(version: Version, status: StatusCode, response: Response) -> Response {
+async fn rewrite_in_slurms_form(
+    version: Version,
+    status: StatusCode,
+    response: Response,
+) -> Response {
     let (mut parts, body) = response.into_parts();
     // A body that cannot be read is one of a connection that has failed.
     let bytes = to_bytes(body, ERROR_BYTES_MAX).await.unwrap_or_default();
@@ -52,7 +56,7 @@ async fn rewritten(version: Version, status: StatusCode, response: Response) -> 
             None,
         ),
     };
-    let whole = framed(version, &Asked::default(), Map::new(), &[entry], &[]);
+    let whole = answer_with_errors(version, &Asked::default(), Map::new(), &[entry], &[]);
     parts.headers.remove(CONTENT_LENGTH);
     parts.headers.remove(CONTENT_TYPE);
     let mut response = (parts, whole.to_string()).into_response();
@@ -74,7 +78,7 @@ mod tests {
     async fn of(status: StatusCode, body: &str) -> Value {
         let mut response = Response::new(Body::from(body.to_owned()));
         *response.status_mut() = status;
-        let response = rewritten(Version::V40, status, response).await;
+        let response = rewrite_in_slurms_form(Version::V40, status, response).await;
         assert_eq!(
             (response.status(), &response.headers()[CONTENT_TYPE]),
             (status, &HeaderValue::from_static("application/json"),)
@@ -98,7 +102,7 @@ mod tests {
     async fn an_answer_in_slurms_form_is_passed_on() {
         let mut response = Response::new(Body::from(r#"{"errors":[1]}"#));
         *response.status_mut() = StatusCode::NOT_FOUND;
-        let passed = rewritten(Version::V40, StatusCode::NOT_FOUND, response).await;
+        let passed = rewrite_in_slurms_form(Version::V40, StatusCode::NOT_FOUND, response).await;
         let bytes = to_bytes(passed.into_body(), ERROR_BYTES_MAX).await.unwrap();
         assert_eq!(&bytes[..], br#"{"errors":[1]}"#);
     }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 /// GET /slurm/{version}/jobs
 pub async fn list(State(core): State<Arc<Core>>, slurm: Slurm) -> Result<Response, ApiFailure> {
-    let (waits, (page, warnings)) = (core.last_waits(), page(&core, &slurm, None).await?);
+    let (waits, (page, warnings)) = (core.last_waits(), shared_by_jobs(&core, &slurm, None).await?);
     slurm
         .answer_slowly_with(&core, warnings, move |state, viewer, version| {
             let query = JobQuery { all: true, ..JobQuery::default() };
@@ -38,15 +38,15 @@ pub async fn show(
     slurm: Slurm,
     Path((_, id)): Path<(String, String)>,
 ) -> Result<Response, ApiFailure> {
-    core.refresh().await?;
-    let (key, waits) = (core.key(&id)?, core.last_waits());
-    let (page, warnings) = page(&core, &slurm, Some(key)).await?;
+    core.wait_for_current_state().await?;
+    let (key, waits) = (core.parse_job_key(&id)?, core.last_waits());
+    let (page, warnings) = shared_by_jobs(&core, &slurm, Some(key)).await?;
     slurm
         .answer_slowly_with(&core, warnings, move |state, viewer, version| {
             let detail = |key| view::job_detail(state, viewer, key, &waits).map(|list| list.jobs);
             let mut jobs = detail(key).ok_or(Refusal::UnknownJob { key })?;
-            let behind: Vec<JobKey> = match key.offset() {
-                None => jobs.iter().flat_map(JobView::components_behind).collect(),
+            let behind: Vec<JobKey> = match key.component_offset() {
+                None => jobs.iter().flat_map(JobView::other_components).collect(),
                 Some(_) => Vec::new(),
             };
             jobs.extend(behind.into_iter().filter_map(detail).flatten());
@@ -56,7 +56,7 @@ pub async fn show(
 }
 
 /// What all jobs of an answer share, and warnings about it.
-async fn page(
+async fn shared_by_jobs(
     core: &Arc<Core>,
     slurm: &Slurm,
     job: Option<JobKey>,
@@ -64,7 +64,7 @@ async fn page(
     let priorities = priorities(core, &slurm.user, job).await?;
     let missing = "priority: too many forecasts are in progress, so it is 0 for all jobs here";
     let warnings = priorities.is_none().then(|| missing.to_owned());
-    let (cluster, priorities) = (core.cluster(), priorities.unwrap_or_default());
+    let (cluster, priorities) = (core.cluster_name(), priorities.unwrap_or_default());
     let page = Page { cluster, as_of: core.now(), priorities, ..Page::default() };
     Ok((page, warnings.into_iter().collect()))
 }
@@ -75,7 +75,7 @@ fn fields(
     page: Page,
     version: Version,
 ) -> Map<String, Value> {
-    let page = Page { groups: names::groups(&jobs), starts: starts(state, &jobs), ..page };
+    let page = Page { groups: names::groups(&jobs), starts: start_times(state, &jobs), ..page };
     let shown = jobs.iter().map(|one| job(one, &page, version)).collect();
     let mut fields = frame::list("jobs", shown);
     fields.extend(list_times(&page, version));
@@ -84,7 +84,7 @@ fn fields(
 
 /// When the jobs that prepare their nodes got them: they are shown as running, and a job that runs
 /// has a start.
-pub(super) fn starts<'a>(
+pub(super) fn start_times<'a>(
     state: &state::State,
     jobs: impl IntoIterator<Item = &'a JobView>,
 ) -> BTreeMap<JobKey, Time> {

@@ -32,10 +32,10 @@ async fn is_own(name: &str, uid: u32) -> bool {
 }
 
 fn mismatch(name: &str) -> Refusal {
-    let name = common::text::shown(name);
+    let name = common::text::escape_hidden(name);
     let message = format!("{HEADER} names {name}, and the request is another user's");
     let hint = "leave the header out, or send a token of that user";
-    Refusal::new(StatusCode::UNAUTHORIZED, "user_mismatch", message).hint(hint)
+    Refusal::new(StatusCode::UNAUTHORIZED, "user_mismatch", message).with_hint(hint)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::super::error::ApiFailure;
 use super::super::history::history_page;
 use super::Slurm;
 use super::filters::{NoFilters, Parameters, bad_query, check};
-use super::jobs::starts;
+use super::jobs::start_times;
 use super::names;
 use crate::core::Core;
 use axum::extract::{Path, Query, State};
@@ -50,11 +50,11 @@ pub async fn list_jobs(
 ) -> Result<Response, ApiFailure> {
     check(&asked, FILTERS, OTHERS)?;
     let text = |name: &str| asked.get(name).map_or("", String::as_str);
-    let cluster = core.cluster();
+    let cluster = core.cluster_name();
     if !words(text("cluster")).all(|name| name == cluster) {
         return Err(bad_query(format!("cluster: there is only `{cluster}` here")));
     }
-    core.refresh().await?;
+    core.wait_for_current_state().await?;
     let jobs = words(text("step")).map(|word| job_key(&core, word));
     let selection = Selection {
         jobs: jobs.collect::<Result<_, _>>()?,
@@ -75,8 +75,8 @@ pub async fn show(
     Path((_, id)): Path<(String, String)>,
     _: NoFilters,
 ) -> Result<Response, ApiFailure> {
-    core.refresh().await?;
-    let selection = Selection { jobs: vec![core.key(&id)?], ..Selection::default() };
+    core.wait_for_current_state().await?;
+    let selection = Selection { jobs: vec![core.parse_job_key(&id)?], ..Selection::default() };
     answer_jobs(core, slurm, selection).await
 }
 
@@ -91,7 +91,7 @@ fn job_key(core: &Core, word: &str) -> Result<JobKey, ApiFailure> {
         let message = format!("step: `{word}` is a step: give its job, which has all its steps");
         return Err(bad_query(message));
     }
-    Ok(core.key(word)?)
+    Ok(core.parse_job_key(word)?)
 }
 
 /// A time in seconds since 1970.
@@ -110,8 +110,8 @@ async fn answer_jobs(
     slurm: Slurm,
     selection: Selection,
 ) -> Result<Response, ApiFailure> {
-    let (runs, warnings) = finished(&core, &slurm.user, &selection.query()).await?;
-    let (waits, cluster, as_of) = (core.last_waits(), core.cluster(), core.now());
+    let (runs, warnings) = finished_runs(&core, &slurm.user, &selection.query()).await?;
+    let (waits, cluster, as_of) = (core.last_waits(), core.cluster_name(), core.now());
     slurm
         .answer_slowly_with(&core, warnings, move |state, viewer, version| {
             let jobs = match selection.jobs.as_slice() {
@@ -126,10 +126,10 @@ async fn answer_jobs(
             let selects = |job: &JobView| job.ended_at.is_none() && selection.selects(job, &page);
             let mut unfinished = jobs;
             unfinished.retain(selects);
-            let starts = starts(state, &unfinished);
+            let starts = start_times(state, &unfinished);
             let groups = names::groups(runs.iter().map(|run| &run.job).chain(&unfinished));
             let page = Page { groups, starts, ..page };
-            let unfinished: Vec<HistoryRun> = unfinished.into_iter().map(without_end).collect();
+            let unfinished: Vec<HistoryRun> = unfinished.into_iter().map(unfinished_run).collect();
             let shown = unfinished.iter().chain(&runs).map(|run| {
                 let jobs = std::slice::from_ref(&run.job);
                 let line = Line { jobs, job: &run.job, part: LinePart::Whole, page: &page };
@@ -142,7 +142,7 @@ async fn answer_jobs(
 }
 
 /// The finished runs that the query selects and the user sees, and a warning if there are more.
-async fn finished(
+async fn finished_runs(
     core: &Arc<Core>,
     user: &net::User,
     query: &HistoryQuery,
@@ -198,7 +198,7 @@ impl<T> Pages<T> {
 }
 
 /// A job that still waits or runs, as a run.
-fn without_end(job: JobView) -> HistoryRun {
+fn unfinished_run(job: JobView) -> HistoryRun {
     HistoryRun {
         run: job.attempt,
         job,

@@ -26,15 +26,15 @@ pub fn version(path: &str) -> Result<Version, Refusal> {
 
 /// Removes the slash at the end of a path: Slurm's documents have it for some paths, and its
 /// clients follow them.
-pub async fn without_slash(mut request: Request, next: Next) -> Response {
-    if let Some(uri) = bare(request.uri()) {
+pub async fn remove_trailing_slash(mut request: Request, next: Next) -> Response {
+    if let Some(uri) = strip_trailing_slash(request.uri()) {
         *request.uri_mut() = uri;
     }
     next.run(request).await
 }
 
 /// The same address without the slash, if it has one.
-fn bare(uri: &Uri) -> Option<Uri> {
+fn strip_trailing_slash(uri: &Uri) -> Option<Uri> {
     let path = uri.path();
     if !is_slurms(path) || !path.ends_with('/') {
         return None;
@@ -52,7 +52,8 @@ mod tests {
 
     #[test]
     fn only_slurms_paths_lose_their_slash() {
-        let shown = |text: &str| bare(&text.parse().unwrap()).map(|uri| uri.to_string());
+        let shown =
+            |text: &str| strip_trailing_slash(&text.parse().unwrap()).map(|uri| uri.to_string());
         assert_eq!(shown("/slurm/v0.0.40/jobs/?x=1").as_deref(), Some("/slurm/v0.0.40/jobs?x=1"));
         assert_eq!(shown("/slurmdb/v0.0.40/qos/").as_deref(), Some("/slurmdb/v0.0.40/qos"));
         assert_eq!(shown("/slurm/v0.0.40/jobs"), None);

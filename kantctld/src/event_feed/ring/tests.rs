@@ -2,13 +2,13 @@
 
 use super::*;
 use crate::admission_limits::AdmissionLimits;
-use crate::event_feed::audience::Whose;
+use crate::event_feed::audience::JobOwnership;
 use common::id::{JobId, LogIndex, Uid};
 
 fn entry(job: u32, user: &str) -> Entry {
     let line = format!("{job:0>99}\n").into_bytes().into();
     let sequence = sequence(job);
-    let whose = Whose { name: user.to_owned(), uid: Uid(1), account: None, queue: None };
+    let whose = JobOwnership { name: user.to_owned(), uid: Uid(1), account: None, queue: None };
     let (job, subject) = (Some(JobKey::single(JobId(job))), Subject::Job(Some(whose.into())));
     Entry { sequence, job, subject, line, general: None }
 }
@@ -19,7 +19,7 @@ fn sequence(entry: u32) -> EventSequence {
 
 /// A reader from the first event on.
 fn open(ring: &Arc<Ring>, permit: Permit, wanted: Wanted) -> Reading {
-    ring.open(permit, wanted.into(), EventSequence::default())
+    ring.add_reader(permit, wanted.into(), EventSequence::default())
 }
 
 fn permit(uid: u32) -> Permit {
@@ -95,7 +95,7 @@ fn a_reader_that_misses_lines_and_does_not_read_for_a_minute_is_ended() {
 #[test]
 fn a_reader_gets_no_line_of_an_event_that_it_has() {
     let ring = Arc::new(Ring::default());
-    let reading = ring.open(permit(1), Wanted::default().into(), sequence(2));
+    let reading = ring.add_reader(permit(1), Wanted::default().into(), sequence(2));
     assert_eq!(reading.take(), Taken::Nothing(sequence(2)));
     let entries = (1..=3).map(|job| entry(job, "ada")).collect();
     ring.add(entries, sequence(4), Instant::now());

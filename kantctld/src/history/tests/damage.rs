@@ -14,7 +14,7 @@ fn damage(path: &Path) {
 }
 
 fn gap(path: &Path) -> Option<i64> {
-    schema::meta(&rusqlite::Connection::open(path).unwrap(), "gap_ms").unwrap()
+    schema::meta_value(&rusqlite::Connection::open(path).unwrap(), "gap_ms").unwrap()
 }
 
 #[tokio::test]
@@ -24,7 +24,7 @@ async fn a_damaged_page_is_found_by_a_write_and_a_new_file_is_started() {
     let (feed, history, keeper) = opened(dir.path(), None);
     let records_of =
         |job| HistoryRecords { runs: vec![run(job, 1, 2)], ..HistoryRecords::default() };
-    feed.applied(LogIndex(1), records_of(1));
+    feed.send_applied(LogIndex(1), records_of(1));
     assert!(history.flush().await);
     keeper.stop();
     damage(&path);
@@ -33,13 +33,14 @@ async fn a_damaged_page_is_found_by_a_write_and_a_new_file_is_started() {
     let stamped = state::Stamped { at: Time(HOUR), command: state::Command::ForgetDone };
     state::apply(&mut state, &stamped);
     let (feed, history, keeper) = opened_on(dir.path(), None, state.into());
-    feed.applied(LogIndex(2), records_of(2));
+    feed.send_applied(LogIndex(2), records_of(2));
     assert!(!history.flush().await, "a damaged file accepts no run");
     assert!(dir.path().join("accounting.sqlite.damaged").exists());
     // On exit it tries again.
     keeper.stop();
-    let left =
-        runs(&history.reader().unwrap(), &HistoryQuery::default(), &Viewer::ALL).unwrap().runs;
+    let left = query_runs(&history.reader().unwrap(), &HistoryQuery::default(), &Viewer::ALL)
+        .unwrap()
+        .runs;
     assert_eq!(left, [run(2, 1, 2)]);
     assert_eq!(gap(&path), Some(0), "the lost records are requested from others");
 }

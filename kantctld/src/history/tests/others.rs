@@ -20,7 +20,7 @@ async fn node_changes_are_received_with_the_runs_and_existing_ones_stay() {
         change(6, Standing::Down),
         change(9, Standing::Up),
     ];
-    theirs.feed().applied(
+    theirs.feed().send_applied(
         LogIndex(1),
         HistoryRecords {
             runs: vec![run(1, 3, 4)],
@@ -35,8 +35,10 @@ async fn node_changes_are_received_with_the_runs_and_existing_ones_stay() {
 
     // This controller knows already that the node came up at hour 9, with one GPU.
     let known = NodeChange { gpus: Gpus(1), ..change(9, Standing::Up) };
-    mine.feed()
-        .applied(LogIndex(1), HistoryRecords { nodes: vec![known], ..HistoryRecords::default() });
+    mine.feed().send_applied(
+        LogIndex(1),
+        HistoryRecords { nodes: vec![known], ..HistoryRecords::default() },
+    );
     let HistoryPage { list, nodes, gap } = serde_json::from_slice(&page).unwrap();
     assert_eq!(gap, Some(Time(3)));
     mine.history().add_received(list.runs, nodes);
@@ -64,8 +66,9 @@ async fn a_query_may_name_thousands_of_jobs_and_tasks() {
     assert_eq!(accounting.jobs(named(tasks.clone())).await, ["3_4"]);
     assert_eq!(accounting.jobs(named([plain, tasks].concat())).await, ["5000", "3_4"]);
     let many = named((0..20_000).map(|job: u32| job.to_string()).collect());
-    let refused =
-        runs(&accounting.history().reader().unwrap(), &many, &Viewer::ALL).unwrap_err().to_string();
+    let refused = query_runs(&accounting.history().reader().unwrap(), &many, &Viewer::ALL)
+        .unwrap_err()
+        .to_string();
     assert!(refused.contains("names 20000 jobs"), "{refused}");
 }
 
@@ -102,7 +105,7 @@ fn a_request_is_written_again_after_a_purge_deleted_it() {
     file.write(&HistoryRecords { runs: vec![task(2, 30)], ..HistoryRecords::default() }, None)
         .unwrap();
     let reader = rusqlite::Connection::open(&path).unwrap();
-    let left = runs(&reader, &HistoryQuery::default(), &Viewer::ALL).unwrap().runs;
+    let left = query_runs(&reader, &HistoryQuery::default(), &Viewer::ALL).unwrap().runs;
     assert_eq!(left, [task(2, 30), run(43, 1, 20)]);
 }
 

@@ -19,9 +19,9 @@ pub fn add(series: &mut Series, state: &State) {
     series.gauge("kant_jobs_done", "Finished jobs that are kept.", counts.jobs_done);
     series.gauge("kant_nodes_connected", "Nodes with a session.", counts.nodes_connected);
     let map = view::cluster_map(state, &query::viewer::Viewer::ALL);
-    nodes(series, &map);
-    gpus(series, &map);
-    queues(series, &view::queue_list(state));
+    add_nodes(series, &map);
+    add_gpus(series, &map);
+    add_queues(series, &view::queue_list(state));
     let tokens = state.tokens().count() as f64;
     series.gauge("kant_tokens", "Valid tokens of programs.", tokens);
 }
@@ -35,13 +35,13 @@ const STATUSES: [NodeStatus; 6] = [
     NodeStatus::Down,
 ];
 
-fn all(map: &ClusterMap) -> impl Iterator<Item = &MapNode> {
+fn all_nodes(map: &ClusterMap) -> impl Iterator<Item = &MapNode> {
     map.groups.iter().flat_map(|group| &group.nodes)
 }
 
-fn nodes(series: &mut Series, map: &ClusterMap) {
-    let with = |status| all(map).filter(|node| node.status == status).count() as f64;
-    series.gauge("slurm_nodes", "Nodes.", all(map).count() as f64);
+fn add_nodes(series: &mut Series, map: &ClusterMap) {
+    let with = |status| all_nodes(map).filter(|node| node.status == status).count() as f64;
+    series.gauge("slurm_nodes", "Nodes.", all_nodes(map).count() as f64);
     series.gauge("slurm_nodes_idle", "Idle nodes.", with(NodeStatus::Idle));
     series.gauge("slurm_nodes_alloc", "Fully used nodes.", with(NodeStatus::Allocated));
     series.gauge("slurm_nodes_mixed", "Partly used nodes.", with(NodeStatus::Mixed));
@@ -51,9 +51,9 @@ fn nodes(series: &mut Series, map: &ClusterMap) {
 }
 
 /// GPUs count as used, or as what their node is.
-fn gpus(series: &mut Series, map: &ClusterMap) {
+fn add_gpus(series: &mut Series, map: &ClusterMap) {
     let (mut used, mut free, mut drained, mut down) = (0_u32, 0_u32, 0_u32, 0_u32);
-    for node in all(map) {
+    for node in all_nodes(map) {
         for jobs in &node.gpus {
             match node.status {
                 NodeStatus::Down => down += 1,
@@ -70,7 +70,7 @@ fn gpus(series: &mut Series, map: &ClusterMap) {
     series.gauges("kant_gpus", "GPUs by state.", by_state);
 }
 
-fn queues(series: &mut Series, list: &QueueList) {
+fn add_queues(series: &mut Series, list: &QueueList) {
     let nothing = QueueHeld::default();
     let shown = || list.queues.iter().take(QUEUES_MAX);
     let held = |queue: &Queue| list.held.get(&queue.name).unwrap_or(&nothing);
@@ -93,14 +93,14 @@ fn queues(series: &mut Series, list: &QueueList) {
     });
     series.gauges("kant_queue_gpus_used", "GPUs of a queue and those below it.", used);
     let quotas = shown()
-        .filter_map(|queue| Some((label("queue", &queue.name), gpus_named(&queue.quota.amounts)?)));
+        .filter_map(|queue| Some((label("queue", &queue.name), total_gpus(&queue.quota.amounts)?)));
     series.gauges("kant_queue_gpus_quota", "Guaranteed GPUs, where a quota names them.", quotas);
     let cut = list.queues.len().saturating_sub(QUEUES_MAX) as f64;
     series.gauge("kant_queues_not_shown", "Queues without series, for their number.", cut);
 }
 
 /// The GPUs of all kinds, if the amounts name any.
-fn gpus_named(amounts: &Amounts) -> Option<f64> {
+fn total_gpus(amounts: &Amounts) -> Option<f64> {
     let of_kinds = amounts.gpus.values().map(|gpus| f64::from(gpus.0)).reduce(|one, two| one + two);
     amounts.gpus_any.map(|gpus| f64::from(gpus.0)).or(of_kinds)
 }

@@ -6,7 +6,7 @@ use common::time::Time;
 
 pub fn add(series: &mut Series, core: &Core) {
     let status = core.standing.borrow().clone();
-    let is_leader = u32::from(core.serves());
+    let is_leader = u32::from(core.is_serving());
     series.gauge("kant_leader", "1 if this controller leads and serves, else 0.", is_leader);
     let known = u32::from(status.leader.is_some());
     series.gauge("kant_leader_known", "1 if this controller knows a leader, else 0.", known);

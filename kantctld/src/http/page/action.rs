@@ -31,7 +31,7 @@ pub async fn act(
     if !VERBS.contains(&verb.as_str()) {
         return StatusCode::NOT_FOUND.into_response();
     }
-    let key = page::in_path(&key);
+    let key = page::percent_encode(&key);
     match bytes(&site, &session, Method::POST, &format!("/v1/jobs/{key}/{verb}")).await {
         Ok(_) => Redirect::to(&format!("/jobs/{key}")).into_response(),
         Err(refusal) => failure_page(&session, &refusal),

@@ -17,7 +17,8 @@ const TAIL_BYTES: usize = 16 << 10;
 pub async fn tail(site: &Site, session: &Session, key: JobKey) -> Output {
     let (mut offset, mut last) = (0, Vec::new());
     for _ in 0..CHUNKS_MAX {
-        let path = format!("/v1/jobs/{}/output?offset={offset}", page::in_path(&key.to_string()));
+        let path =
+            format!("/v1/jobs/{}/output?offset={offset}", page::percent_encode(&key.to_string()));
         let chunk = match bytes(site, session, Method::GET, &path).await {
             Ok(chunk) => chunk,
             Err(refusal) => return Output::NotShown(refusal.error.message),

@@ -68,7 +68,7 @@ impl FromRequestParts<Arc<Site>> for Session {
         let to_sign_in = || Redirect::to(SIGN_IN).into_response();
         let secret = cookie(&parts.headers).ok_or_else(to_sign_in)?.to_owned();
         let (program, scopes) =
-            bearer::program(&site.core, &secret).await.map_err(|_| to_sign_in())?;
+            bearer::program_of_token(&site.core, &secret).await.map_err(|_| to_sign_in())?;
         let permit = site.core.admission.programs.take(program.uid);
         let permit = permit.map_err(IntoResponse::into_response)?;
         let uid = Uid(program.uid);
@@ -82,7 +82,7 @@ impl FromRequestParts<Arc<Site>> for Session {
         let queues = site.core.state.read().coordinated_queues(&actor.roles);
         let roles = Roles { queues, ..actor.roles };
         let user = user_name(&program).await;
-        let (cluster, csrf) = (site.core.cluster(), csrf(&secret));
+        let (cluster, csrf) = (site.core.cluster_name(), csrf(&secret));
         Ok(Self { program, cluster, user, rights, roles, csrf, _permit: permit })
     }
 }
@@ -116,8 +116,8 @@ fn is_same_origin(headers: &HeaderMap) -> bool {
 }
 
 /// GET /sign-in
-pub async fn form(State(site): State<Arc<Site>>) -> Html<String> {
-    Html(page::sign_in(&site.core.cluster(), None))
+pub async fn sign_in_form(State(site): State<Arc<Site>>) -> Html<String> {
+    Html(page::sign_in(&site.core.cluster_name(), None))
 }
 
 #[derive(Deserialize)]
@@ -133,7 +133,7 @@ pub async fn sign_in(
 ) -> Response {
     let secret = token.trim();
     let refused = |message: &str| {
-        let page = page::sign_in(&site.core.cluster(), Some(message));
+        let page = page::sign_in(&site.core.cluster_name(), Some(message));
         (StatusCode::UNAUTHORIZED, Html(page)).into_response()
     };
     if !is_same_origin(&headers) {
@@ -142,7 +142,7 @@ pub async fn sign_in(
     if secret.len() > COOKIE_BYTES_MAX {
         return refused("the token is too long for a browser; use one of `kantctl token create`");
     }
-    match bearer::program(&site.core, secret).await {
+    match bearer::program_of_token(&site.core, secret).await {
         Ok(_) => (set_cookie(&site, secret, ""), Redirect::to("/")).into_response(),
         Err(refusal) => refused(&refusal.error.message),
     }

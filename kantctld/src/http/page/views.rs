@@ -32,7 +32,7 @@ pub struct QueueQuery {
 }
 
 /// The answer of one request as a page.
-async fn shown<T: DeserializeOwned>(
+async fn render_answer<T: DeserializeOwned>(
     site: &Site,
     session: &Session,
     path: &str,
@@ -51,7 +51,7 @@ pub async fn cluster(
     Query(PageQuery { page }): Query<PageQuery>,
 ) -> Response {
     let render = |map: &ClusterMap| page::cluster(&session.frame(), map, page);
-    shown(&site, &session, "/v1/map", render).await
+    render_answer(&site, &session, "/v1/map", render).await
 }
 
 /// GET /nodes
@@ -61,7 +61,7 @@ pub async fn nodes(
     Query(PageQuery { page }): Query<PageQuery>,
 ) -> Response {
     let render = |map: &ClusterMap| page::nodes(&session.frame(), map, page);
-    shown(&site, &session, "/v1/map", render).await
+    render_answer(&site, &session, "/v1/map", render).await
 }
 
 /// GET /nodes/{name}
@@ -70,19 +70,20 @@ pub async fn node(State(site): OurSite, session: Session, Path(name): Path<Strin
         let shown = list.nodes.first().map(|one| page::node(&session.frame(), one, list.as_of));
         shown.unwrap_or_else(|| page::failure(&session.frame(), "there is no such node", None))
     };
-    shown(&site, &session, &format!("/v1/nodes/{}", page::in_path(&name)), render).await
+    render_answer(&site, &session, &format!("/v1/nodes/{}", page::percent_encode(&name)), render)
+        .await
 }
 
 /// GET /shares
 pub async fn shares(State(site): OurSite, session: Session) -> Response {
     let render = |list: &ShareList| page::shares(&session.frame(), list);
-    shown(&site, &session, "/v1/share", render).await
+    render_answer(&site, &session, "/v1/share", render).await
 }
 
 /// GET /services
 pub async fn services(State(site): OurSite, session: Session) -> Response {
     let render = |list: &ServiceList| page::services(&session.frame(), list);
-    shown(&site, &session, "/v1/services", render).await
+    render_answer(&site, &session, "/v1/services", render).await
 }
 
 /// GET /jobs
@@ -96,11 +97,11 @@ pub async fn queue(
     let mut path = format!("/v1/jobs?all={all}&limit={PAGE_JOBS}&offset={offset}");
     for (name, value) in [("user", &filter.user), ("queue", &filter.queue)] {
         if !value.trim().is_empty() {
-            path.push_str(&format!("&{name}={}", page::in_path(value.trim())));
+            path.push_str(&format!("&{name}={}", page::percent_encode(value.trim())));
         }
     }
     let render = |list: &JobList| page::queue(&session.frame(), list, &filter);
-    shown(&site, &session, &path, render).await
+    render_answer(&site, &session, &path, render).await
 }
 
 /// GET /jobs/{key}
@@ -112,7 +113,7 @@ pub async fn job(State(site): OurSite, session: Session, Path(key): Path<String>
 }
 
 async fn job_page(site: &Site, session: &Session, key: &str) -> Result<String, Refusal> {
-    let path = format!("/v1/jobs/{}", page::in_path(key));
+    let path = format!("/v1/jobs/{}", page::percent_encode(key));
     let list: JobList = get(site, session, &path).await?;
     let waits = list.jobs.iter().any(|job| job.phase == Phase::Pending);
     let explanation: Option<Explanation> = match waits {

@@ -20,7 +20,7 @@ pub(super) fn token(user: &str, more: &Value) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let mut claims = json!({ "sun": user, "iat": now, "exp": now + 3600 });
     claims.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    jwt::signed(&SECRET, &claims).unwrap()
+    jwt::sign_hs256(&SECRET, &claims).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -40,7 +40,7 @@ async fn a_json_web_token_acts_for_its_user_within_the_configured_scopes() {
         (token(own, &json!({ "exp": 1_700_000_000 })), "it has expired"),
         (token(own, &json!({ "exp": 99_999_999_999_u64 })), "longer than 86400 s"),
         (token(own, &json!({ "exp": null })), "no time at which it expires"),
-        (jwt::signed(&[8; 32], &json!({ "sun": own })).unwrap(), "no key of this cluster"),
+        (jwt::sign_hs256(&[8; 32], &json!({ "sun": own })).unwrap(), "no key of this cluster"),
     ] {
         let answer = served.get("/v1/jobs", &refused).await;
         assert_eq!((answer.status, &answer.json()["code"]), (401, &json!("token_invalid")));

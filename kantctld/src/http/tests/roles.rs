@@ -72,7 +72,7 @@ fn lacks(answer: &Answer) -> bool {
 fn checked() -> impl Iterator<Item = &'static Route> {
     let open = ROUTES.iter().filter(|route| route.scope.is_some() && route.right != Right::Host);
     let open = open.filter(|route| !STREAMS.contains(&route.path));
-    open.filter(|route| route.names_job() || !route.right.is_of_an_owner())
+    open.filter(|route| route.names_job() || !route.right.depends_on_owner())
 }
 
 #[tokio::test(flavor = "multi_thread")]

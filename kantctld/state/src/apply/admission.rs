@@ -52,7 +52,12 @@ pub(super) fn check(state: &State, who: &Applicant<'_>, ask: &Ask) -> Result<(),
 ///
 /// # Errors
 /// The first rule that the request violates.
-pub fn may_wait(state: &State, record: &Record, operator: bool, ask: &Ask) -> Result<(), Refusal> {
+pub fn check_could_wait(
+    state: &State,
+    record: &Record,
+    operator: bool,
+    ask: &Ask,
+) -> Result<(), Refusal> {
     let (owner, groups) = (&record.spec.owner, &record.groups[..]);
     check(state, &Applicant { owner, groups, operator }, ask)
 }

@@ -22,7 +22,7 @@ pub(super) fn apply(
     }
     let Some((actor, target, how)) = command.bulk_action() else { return Ok(()) };
     check_actor(actor, how)?;
-    let keys = target::keys(state, actor, how.right(), target)?;
+    let keys = target::addressed_keys(state, actor, how.right(), target)?;
     act_on_jobs(state, events, actor, keys, how)
 }
 
@@ -36,7 +36,7 @@ fn act_on_tasks(
     how: BulkAction,
 ) -> Result<(), Refusal> {
     check_actor(actor, how)?;
-    let mut keys = target::some(state, actor, how.right(), tasks)?;
+    let mut keys = target::addressed_tasks(state, actor, how.right(), tasks)?;
     if how == BulkAction::Requeue {
         keys.retain(|key| {
             let run = state.element(*key).and_then(|(_, element)| element.run.as_ref());

@@ -17,18 +17,18 @@ pub(super) fn apply(
     actor: &Actor,
     keys: Vec<JobKey>,
 ) -> Result<(), Refusal> {
-    target::each(keys, |key| {
+    target::apply_to_each(keys, |key| {
         match state.element(key).map(|(_, element)| element.phase) {
             Some(Phase::Pending) => {
                 lifecycle::drop_waiting(state, events, key, Outcome::Cancelled, Some(actor.uid));
             }
             Some(Phase::Starting | Phase::Running | Phase::Suspended) => {
-                lifecycle::ended(state, events, key, Ending::asked(actor.uid, false));
+                lifecycle::end_attempt(state, events, key, Ending::by_user(actor.uid, false));
             }
             Some(Phase::Completing)
                 if lifecycle::change_end(state, events, key, actor.uid, false) => {}
             Some(Phase::Completing) => return Did::Not(Refusal::AlreadyEnding { key }),
-            Some(Phase::Done) | None => return target::wrong_phase(state, key, "cancel"),
+            Some(Phase::Done) | None => return target::wrong_phase_refusal(state, key, "cancel"),
         }
         Did::Fine
     })

@@ -18,8 +18,8 @@ pub(super) fn apply(
     actor: &Actor,
     target: Target,
 ) -> Result<(), Refusal> {
-    let keys = target::whole(state, actor, JobAction::Checkpoint.right(), target)?;
-    target::each(keys, |key| match state.element(key).map(|(_, element)| element.phase) {
+    let keys = target::keys_of_whole_set(state, actor, JobAction::Checkpoint.right(), target)?;
+    target::apply_to_each(keys, |key| match state.element(key).map(|(_, element)| element.phase) {
         Some(Phase::Starting | Phase::Running | Phase::Suspended) => {
             lifecycle::checkpoint(state, events, key, actor.uid);
             Did::Fine
@@ -27,6 +27,6 @@ pub(super) fn apply(
         Some(phase @ (Phase::Pending | Phase::Completing)) => {
             Did::Not(Refusal::NothingToSave { key, phase })
         }
-        Some(Phase::Done) | None => target::wrong_phase(state, key, "checkpoint"),
+        Some(Phase::Done) | None => target::wrong_phase_refusal(state, key, "checkpoint"),
     })
 }

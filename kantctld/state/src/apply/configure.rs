@@ -19,27 +19,28 @@ pub(super) fn apply(
     let bad = |error: PolicyError| Refusal::BadAsk { message: error.to_string() };
     policy::check(&settings.policy()).map_err(bad)?;
     let names: BTreeSet<&QueueName> = settings.queues.iter().map(|q| &q.name).collect();
-    let missing: BTreeSet<QueueName> = needed(state, &names).into_iter().cloned().collect();
+    let missing: BTreeSet<QueueName> =
+        queues_needed_by_jobs(state, &names).into_iter().cloned().collect();
     let kept = state.queues().iter().filter(|queue| missing.contains(&queue.name));
     let kept = kept.map(|queue| Queue { default: false, ..queue.clone() });
     let mut settings = settings.clone();
     settings.queues.extend(kept.collect::<Vec<_>>());
     if state.settings.as_ref() != Some(&settings) || state.retired != missing {
         (state.settings, state.retired) = (Some(settings), missing);
-        crate::charging::past_use_configured(state);
+        crate::charging::update_past_use_recording(state);
         events.push(Event::Configured);
     }
     Ok(())
 }
 
 /// Removes the queues that were kept for jobs which have since ended.
-pub(super) fn drop_empty(state: &mut State, events: &mut Vec<Event>) {
+pub(super) fn drop_empty_retired_queues(state: &mut State, events: &mut Vec<Event>) {
     if state.retired.is_empty() {
         return;
     }
     let is_configured = |queue: &&Queue| !state.retired.contains(&queue.name);
     let configured = state.queues().iter().filter(is_configured).map(|queue| &queue.name).collect();
-    let needed = needed(state, &configured);
+    let needed = queues_needed_by_jobs(state, &configured);
     let is_empty = |name: &&QueueName| !needed.contains(name);
     let gone: BTreeSet<QueueName> = state.retired.iter().filter(is_empty).cloned().collect();
     state.retired.retain(|name| !gone.contains(name));
@@ -51,7 +52,10 @@ pub(super) fn drop_empty(state: &mut State, events: &mut Vec<Event>) {
 
 /// The queues that jobs need besides the configured ones: the queues of unfinished jobs and the
 /// ancestors of those, whose limits apply to the jobs too.
-fn needed<'a>(state: &'a State, configured: &BTreeSet<&QueueName>) -> BTreeSet<&'a QueueName> {
+fn queues_needed_by_jobs<'a>(
+    state: &'a State,
+    configured: &BTreeSet<&QueueName>,
+) -> BTreeSet<&'a QueueName> {
     let queue = |key: JobKey| state.job(key.job)?.spec.ask.queue.as_ref();
     let above = |name: &QueueName| {
         let queue = state.queues().iter().find(|queue| queue.name == *name)?;

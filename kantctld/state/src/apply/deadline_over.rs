@@ -29,6 +29,6 @@ pub(super) fn apply(
         Phase::Running | Phase::Suspended => Outcome::TimedOut,
         Phase::Completing | Phase::Done => return Ok(()),
     };
-    lifecycle::ended(state, events, key, Ending { message, ..Ending::new(outcome) });
+    lifecycle::end_attempt(state, events, key, Ending { message, ..Ending::new(outcome) });
     Ok(())
 }

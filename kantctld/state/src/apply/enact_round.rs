@@ -24,7 +24,7 @@ pub(super) fn apply(
         }
     }
     for entry in shrinks {
-        if let Err(reason) = lifecycle::yield_some(state, events, entry) {
+        if let Err(reason) = lifecycle::shrink_for_preemptor(state, events, entry) {
             refuse(events, entry.id, reason);
         }
     }
@@ -44,7 +44,7 @@ pub(super) fn apply(
             // A group starts in the place of its first entry.
             Some(group) => {
                 if let Some(members) = groups.remove(&group) {
-                    together(state, events, &members);
+                    start_gang(state, events, &members);
                 }
             }
         }
@@ -57,7 +57,7 @@ pub(super) fn apply(
     Ok(())
 }
 
-fn together(state: &mut State, events: &mut Vec<Event>, members: &[&RoundStart]) {
+fn start_gang(state: &mut State, events: &mut Vec<Event>, members: &[&RoundStart]) {
     let Err((guilty, reason)) = lifecycle::start_together(state, events, members) else { return };
     let broken_by = members[guilty].id.key;
     for (place, start) in members.iter().enumerate() {

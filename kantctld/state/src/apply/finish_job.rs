@@ -18,8 +18,8 @@ pub(super) fn apply(
     target: Target,
     exit: ExitStatus,
 ) -> Result<(), Refusal> {
-    let keys = target::keys(state, actor, JobAction::Finish.right(), target)?;
-    target::each(keys, |key| {
+    let keys = target::addressed_keys(state, actor, JobAction::Finish.right(), target)?;
+    target::apply_to_each(keys, |key| {
         // A set ends with its script.
         let held = state.element(key).filter(|(record, _)| record.set.is_none());
         let found = held.map(|(record, e)| (record.spec.ask.launch, e.phase));
@@ -31,11 +31,11 @@ pub(super) fn apply(
                 let succeeded = exit.is_success();
                 let outcome = if succeeded { Outcome::Completed } else { Outcome::Failed };
                 let ending = Ending { exit: Some(exit), ..Ending::new(outcome) };
-                lifecycle::ended(state, events, key, ending);
+                lifecycle::end_attempt(state, events, key, ending);
             }
             // A repeated command, or a job that is already ending for another reason.
             Some((Launch::Held, Phase::Completing)) => {}
-            _ => return target::wrong_phase(state, key, "finish"),
+            _ => return target::wrong_phase_refusal(state, key, "finish"),
         }
         Did::Fine
     })

@@ -24,7 +24,7 @@ pub(super) fn apply(state: &mut State, events: &mut Vec<Event>) -> Result<(), Re
     state.run_times.forget(state.now);
     let counts = crate::charging::past_use_counts(state);
     state.queue_usage.forget(state.now, counts);
-    let (old, _) = state.old(state.now);
+    let (old, _) = state.jobs_to_forget(state.now);
     old.iter().for_each(|record| forget(state, events, record));
     let users: Vec<Uid> = state.footprint.users().collect();
     for uid in users {
@@ -32,14 +32,14 @@ pub(super) fn apply(state: &mut State, events: &mut Vec<Event>) -> Result<(), Re
     }
     let old: Vec<JobId> = state.old_requests(state.now).take(FORGOTTEN_AT_ONCE).collect();
     old.into_iter().for_each(|job| forget_request(state, job));
-    configure::drop_empty(state, events);
+    configure::drop_empty_retired_queues(state, events);
     Ok(())
 }
 
 /// Removes what exceeds the limits of a user, the earliest end first.
 pub(super) fn trim(state: &mut State, events: &mut Vec<Event>, uid: Uid) {
     texts::prune_texts(state, uid);
-    let (surplus, _) = state.first_of(texts::surplus_jobs(state, uid).into_iter());
+    let (surplus, _) = state.first_forgettable(texts::surplus_jobs(state, uid).into_iter());
     surplus.iter().for_each(|record| forget(state, events, record));
     // Of a user who submits faster than keys expire, only the latest keys are kept.
     let most = usize::try_from(state.user_bounds().done_tasks).unwrap_or(usize::MAX);
@@ -63,7 +63,7 @@ fn forget(state: &mut State, events: &mut Vec<Event>, record: &Record) {
         state.blobs.drop_use(&record.spec.script);
         state.blobs.drop_use(&record.spec.environment);
     }
-    let (ended, _) = footprint::ended(record);
+    let (ended, _) = footprint::end_key(record);
     state.forgot_until = state.forgot_until.max(Some(ended));
     if let Some((uid, _)) = state.asked.get(&job) {
         state.asked_of_forgotten.entry(*uid).or_default().insert(job);

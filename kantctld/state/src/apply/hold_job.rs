@@ -17,10 +17,10 @@ pub(super) fn apply(
     actor: &Actor,
     keys: Vec<JobKey>,
 ) -> Result<(), Refusal> {
-    target::each(keys, |key| {
+    target::apply_to_each(keys, |key| {
         let Some((_, element)) = state.element(key).filter(|(_, e)| e.phase == Phase::Pending)
         else {
-            return target::wrong_phase(state, key, "hold");
+            return target::wrong_phase_refusal(state, key, "hold");
         };
         let by_other = !target::is_owner(state, actor, key);
         let (by_operator, by_coordinator) =

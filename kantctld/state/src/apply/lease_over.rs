@@ -22,7 +22,7 @@ pub(super) fn apply(
         Phase::Starting | Phase::Running | Phase::Suspended => {
             let message = Note::LeaseOver { lease }.to_string();
             let ending = Ending { message: Some(message), ..Ending::new(Outcome::Cancelled) };
-            lifecycle::ended(state, events, key, ending);
+            lifecycle::end_attempt(state, events, key, ending);
         }
         Phase::Completing | Phase::Done => {}
     }

@@ -50,8 +50,8 @@ mod update_reservation;
 mod use_invitation;
 mod withdraw_invitation;
 
-pub use admission::may_wait;
-pub use update_job::updated;
+pub use admission::check_could_wait;
+pub use update_job::patched_request;
 
 use crate::command::{Command, Stamped};
 use crate::dependents;

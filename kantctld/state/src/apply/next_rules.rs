@@ -24,7 +24,7 @@ pub(super) fn drain(
 }
 
 /// Another effect of a submission: a job without a comment gets one.
-pub(super) fn commented(state: &State, ask: Ask) -> Ask {
+pub(super) fn with_default_comment(state: &State, ask: Ask) -> Ask {
     match state.rules_level() >= NEXT && ask.comment.is_none() {
         true => Ask { comment: Some("level-2".to_owned()), ..ask },
         false => ask,

@@ -87,19 +87,24 @@ fn register(
         lose_all(state, events, name, &Note::NodeReplaced { node: name });
     }
     for status in hello.steps {
-        lifecycle::report(state, events, name, status);
+        lifecycle::process_report(state, events, name, status);
     }
     let held: BTreeSet<AttemptId> = hello.steps.iter().map(|status| status.id).collect();
     let believed: Vec<AttemptId> = state.ledger.holders(name).collect();
     for id in believed.into_iter().filter(|id| !held.contains(id)) {
-        missing(state, events, name, id);
+        handle_missing_share(state, events, name, id);
     }
     Ok(())
 }
 
 /// Handles a share that the state has and its node does not know.
-fn missing(state: &mut State, events: &mut Vec<Event>, node: &NodeName, id: AttemptId) {
-    let Some((_, share)) = lifecycle::share(state, id, node) else { return };
+fn handle_missing_share(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    node: &NodeName,
+    id: AttemptId,
+) {
+    let Some((_, share)) = lifecycle::share_rank_and_phase(state, id, node) else { return };
     let stopping = state.element(id.key).is_some_and(|(_, e)| e.phase == Phase::Completing);
     let (cause, message) = match (share, stopping) {
         (SharePhase::Unreported, false) => return,
@@ -107,7 +112,7 @@ fn missing(state: &mut State, events: &mut Vec<Event>, node: &NodeName, id: Atte
         _ => (EndCause::Lost, Some(Note::NotOnNode { node }.to_string())),
     };
     let end = lifecycle::unreported_end(cause, state.now, message);
-    lifecycle::share_ended(state, events, node, id, &end);
+    lifecycle::end_share(state, events, node, id, &end);
 }
 
 /// Ends all shares of a node as lost.
@@ -120,6 +125,6 @@ pub(super) fn lose_all(
     let believed: Vec<AttemptId> = state.ledger.holders(node).collect();
     for id in believed {
         let end = lifecycle::unreported_end(EndCause::Lost, state.now, Some(note.to_string()));
-        lifecycle::share_ended(state, events, node, id, &end);
+        lifecycle::end_share(state, events, node, id, &end);
     }
 }

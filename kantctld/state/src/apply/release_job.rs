@@ -17,19 +17,19 @@ pub(super) fn apply(
     actor: &Actor,
     keys: Vec<JobKey>,
 ) -> Result<(), Refusal> {
-    target::each(keys, |key| {
+    target::apply_to_each(keys, |key| {
         let Some((record, element)) = state.element(key).filter(|(_, e)| e.phase == Phase::Pending)
         else {
-            return target::wrong_phase(state, key, "release");
+            return target::wrong_phase_refusal(state, key, "release");
         };
         if !element.held {
             return Did::Not(Refusal::NotHeld { key });
         }
-        if element.held_by.operator() && !actor.operator {
+        if element.held_by.includes_operator() && !actor.operator {
             return Did::Not(Refusal::HeldByOperator { key });
         }
         let coordinates = || state.coordinates(&actor.roles, &record.spec.ask);
-        if element.held_by.coordinator() && !actor.operator && !coordinates() {
+        if element.held_by.includes_coordinator() && !actor.operator && !coordinates() {
             return Did::Not(Refusal::HeldByCoordinator { key });
         }
         let now = state.now;

@@ -47,11 +47,11 @@ pub(super) fn apply(
 
     if node.drain.is_none() {
         if let Some(finding) = worst(&open) {
-            let (cause, reason) = judge(&mut node.health_drains, finding, now);
+            let (cause, reason) = count_health_drain(&mut node.health_drains, finding, now);
             node.drain = Some(Drain { reason: reason.clone(), by: SYSTEM, since: now, cause });
             events.push(Event::NodeDrained { name: name.clone(), by: SYSTEM, reason });
         }
-    } else if let Some((drain, check)) = node.drain.as_mut().and_then(passing) {
+    } else if let Some((drain, check)) = node.drain.as_mut().and_then(passing_health_drain) {
         let left: Vec<&Finding> =
             open.iter().filter(|finding| finding.check.is_lasting()).copied().collect();
         let stays = open.iter().any(|finding| finding.check == check);
@@ -77,7 +77,11 @@ pub(super) fn apply(
 }
 
 /// Counts one more drain for health, and keeps the node out if there were too many.
-fn judge(drains: &mut Vec<Time>, finding: &Finding, now: Time) -> (DrainCause, String) {
+fn count_health_drain(
+    drains: &mut Vec<Time>,
+    finding: &Finding,
+    now: Time,
+) -> (DrainCause, String) {
     drains.retain(|at| *at + FLAPPING_WITHIN > now);
     drains.push(now);
     let (check, times) = (finding.check, drains.len());
@@ -97,7 +101,7 @@ fn worst<'a>(findings: &[&'a Finding]) -> Option<&'a Finding> {
 }
 
 /// The drain and its check, if it is for a finding that may pass by itself.
-const fn passing(drain: &mut Drain) -> Option<(&mut Drain, Check)> {
+const fn passing_health_drain(drain: &mut Drain) -> Option<(&mut Drain, Check)> {
     match drain.cause {
         DrainCause::Health(check) if !check.is_lasting() => Some((drain, check)),
         _ => None,
@@ -116,7 +120,7 @@ fn end_all(state: &mut State, events: &mut Vec<Event>, name: &NodeName, message:
     for id in held {
         let key = id.key;
         // Nor need a job that this node was only about to join.
-        if lifecycle::keep_off(state, events, id, name, message) {
+        if lifecycle::turn_away_node(state, events, id, name, message) {
             continue;
         }
         let phase = state.element(key).map(|(_, element)| element.phase);
@@ -124,7 +128,7 @@ fn end_all(state: &mut State, events: &mut Vec<Event>, name: &NodeName, message:
             let requeue = state.job(key.job).is_some_and(|record| record.spec.ask.requeue);
             let message = Some(message.to_owned());
             let ending = Ending { requeue, message, ..Ending::new(Outcome::NodeLost) };
-            lifecycle::ended(state, events, key, ending);
+            lifecycle::end_attempt(state, events, key, ending);
         }
     }
 }

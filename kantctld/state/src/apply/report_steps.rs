@@ -18,7 +18,7 @@ pub(super) fn apply(
         return Err(Refusal::UnknownNode { name: node.clone() });
     }
     for status in steps {
-        lifecycle::report(state, events, node, status);
+        lifecycle::process_report(state, events, node, status);
     }
     Ok(())
 }

@@ -21,27 +21,29 @@ pub(super) fn apply(
     keys: Vec<JobKey>,
 ) -> Result<(), Refusal> {
     let Some(keys) = revive_set(state, events, actor, keys)? else { return Ok(()) };
-    target::each(keys, |key| {
-        if let Err(refusal) = check_other(state, actor, key) {
+    target::apply_to_each(keys, |key| {
+        if let Err(refusal) = check_requeue_by_other(state, actor, key) {
             return Did::Not(refusal);
         }
         match state.element(key).map(|(_, element)| element.phase) {
             Some(Phase::Done) => {
-                if let Some(refusal) = of_replica(state, key) {
+                if let Some(refusal) = replica_refusal(state, key) {
                     return Did::Not(refusal.into());
                 }
-                if let Err(refusal) = check_again(state, actor, key) {
+                if let Err(refusal) = check_readmission(state, actor, key) {
                     return Did::Not(refusal);
                 }
                 lifecycle::revive(state, events, key);
             }
             Some(Phase::Starting | Phase::Running | Phase::Suspended) => {
-                lifecycle::ended(state, events, key, Ending::asked(actor.uid, true));
+                lifecycle::end_attempt(state, events, key, Ending::by_user(actor.uid, true));
             }
             Some(Phase::Completing) => {
                 lifecycle::change_end(state, events, key, actor.uid, true);
             }
-            Some(Phase::Pending) | None => return target::wrong_phase(state, key, "requeue"),
+            Some(Phase::Pending) | None => {
+                return target::wrong_phase_refusal(state, key, "requeue");
+            }
         }
         Did::Fine
     })
@@ -49,7 +51,7 @@ pub(super) fn apply(
 
 /// Refuses users who are neither the owner nor an operator if the owner may not want the job again:
 /// it ended by itself, its cancel is decided, or it was submitted with `--no-requeue`.
-fn check_other(state: &State, actor: &Actor, key: JobKey) -> Result<(), Refusal> {
+fn check_requeue_by_other(state: &State, actor: &Actor, key: JobKey) -> Result<(), Refusal> {
     if actor.operator || target::is_owner(state, actor, key) {
         return Ok(());
     }
@@ -81,20 +83,20 @@ fn revive_set(
     let Some(record) = record.filter(|record| record.set.is_some()) else {
         return Ok(Some(keys));
     };
-    if !target::all_are(state, &keys, Phase::Done) {
+    if !target::is_set_in_phase(state, &keys, Phase::Done) {
         return Ok(Some(keys));
     }
     let more = u32::try_from(keys.len()).unwrap_or(u32::MAX);
     state.living.check_room(record.spec.owner.uid, more)?;
-    keys.iter().try_for_each(|key| check_other(state, actor, *key))?;
-    keys.iter().try_for_each(|key| check_again(state, actor, *key))?;
+    keys.iter().try_for_each(|key| check_requeue_by_other(state, actor, *key))?;
+    keys.iter().try_for_each(|key| check_readmission(state, actor, *key))?;
     keys.into_iter().for_each(|key| lifecycle::revive(state, events, key));
     Ok(None)
 }
 
 /// Checks whether the current rules admit a finished job again. Its queue may be gone, the time
 /// limit may be shorter, or jobs of root may no longer be allowed.
-fn check_again(state: &State, actor: &Actor, key: JobKey) -> Result<(), Refusal> {
+fn check_readmission(state: &State, actor: &Actor, key: JobKey) -> Result<(), Refusal> {
     let record = state.job(key.job).ok_or(Refusal::UnknownJob { key })?;
     let (ask, owner) = (&record.spec.ask, &record.spec.owner);
     admission::check_owner(state, owner.uid)?;
@@ -110,7 +112,7 @@ fn check_again(state: &State, actor: &Actor, key: JobKey) -> Result<(), Refusal>
 }
 
 /// A service replaces its replicas by itself.
-fn of_replica(state: &State, key: JobKey) -> Option<ServiceRefusal> {
+fn replica_refusal(state: &State, key: JobKey) -> Option<ServiceRefusal> {
     let replica = state.job(key.job)?.spec.ask.replica.as_ref()?;
     Some(ServiceRefusal::IsReplica { key, name: replica.service.clone() })
 }

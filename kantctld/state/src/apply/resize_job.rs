@@ -22,13 +22,13 @@ pub(super) fn apply(
     target: Target,
     size: JobSize,
 ) -> Result<(), Refusal> {
-    let keys = target::of_one(state, actor, JobAction::Resize.right(), target)?;
-    target::each(keys, |key| {
+    let keys = target::keys_of_single_component(state, actor, JobAction::Resize.right(), target)?;
+    target::apply_to_each(keys, |key| {
         let Some((record, element)) = state.element(key) else {
             return Did::Not(Refusal::UnknownJob { key });
         };
         let Some(run) = element.run.as_ref().filter(|_| element.phase == Phase::Running) else {
-            return target::wrong_phase(state, key, "resize");
+            return target::wrong_phase_refusal(state, key, "resize");
         };
         let least = record.spec.ask.request.tasks_min;
         match kept(key, &run.staying(), least, size) {
@@ -97,7 +97,7 @@ mod tests {
         let share = |(node, tasks): (&str, u32)| Share {
             node: NodeName::new(node).unwrap(),
             tasks: Tasks(tasks),
-            cpus: CpuSet::first(1),
+            cpus: CpuSet::first_n(1),
             memory: Bytes(1),
             gpus: Vec::new(),
             gpu_milli: None,

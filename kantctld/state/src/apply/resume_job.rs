@@ -16,7 +16,7 @@ pub(super) fn apply(
     actor: &Actor,
     keys: Vec<JobKey>,
 ) -> Result<(), Refusal> {
-    target::switch(state, keys, "resume", Phase::Suspended, Phase::Running, |state, key| {
+    target::switch_phase(state, keys, "resume", Phase::Suspended, Phase::Running, |state, key| {
         lifecycle::resume(state, events, key, actor.uid);
     })
 }

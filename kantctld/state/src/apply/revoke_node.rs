@@ -34,14 +34,14 @@ pub(super) fn apply(
     };
     let enrolment = state.enrolments.entry(name.clone()).or_insert(unknown);
     enrolment.revoked.get_or_insert(revoked);
-    withdraw(state, name);
+    withdraw_node_access(state, name);
     events.push(Event::NodeRevoked { name: name.clone(), by: actor.uid });
     Ok(())
 }
 
 /// Removes what a node may have left elsewhere: its place in open invitations, and the tokens that
 /// were made through it.
-fn withdraw(state: &mut State, name: &NodeName) {
+fn withdraw_node_access(state: &mut State, name: &NodeName) {
     for invitation in state.invitations.values_mut() {
         if let Admits::Nodes(names) = &mut invitation.admits {
             names.remove(name);

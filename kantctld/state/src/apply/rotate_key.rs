@@ -38,7 +38,7 @@ fn begin(
     state.keys.generation = state.keys.generation.max(followed);
     let (new, step, by) = (new.to_owned(), RotationStep::Trust, actor.uid);
     state.keys.rotation = Some(Rotation { new, step, by, begun_at: state.now });
-    next_generation(state, events, Some(by));
+    begin_generation(state, events, Some(by));
     Ok(())
 }
 
@@ -68,7 +68,7 @@ fn advance(
             state.keys.rotation = None;
         }
     }
-    next_generation(state, events, actor.map(|actor| actor.uid));
+    begin_generation(state, events, actor.map(|actor| actor.uid));
     Ok(())
 }
 
@@ -82,7 +82,7 @@ fn adopt(
     target::operators_only(actor)?;
     state.keys.rotation = None;
     state.keys.authority = Some(authority.to_owned());
-    next_generation(state, events, Some(actor.uid));
+    begin_generation(state, events, Some(actor.uid));
     Ok(())
 }
 
@@ -93,11 +93,11 @@ fn cancel(state: &mut State, events: &mut Vec<Event>, actor: &Actor) -> Result<(
         Some(RotationStep::Issue) => return Err(KeyRotationRefusal::InUse.into()),
         Some(RotationStep::Trust) => state.keys.rotation = None,
     }
-    next_generation(state, events, Some(actor.uid));
+    begin_generation(state, events, Some(actor.uid));
     Ok(())
 }
 
-fn next_generation(state: &mut State, events: &mut Vec<Event>, by: Option<Uid>) {
+fn begin_generation(state: &mut State, events: &mut Vec<Event>, by: Option<Uid>) {
     state.keys.generation += 1;
     events.push(Event::KeyStepBegun { generation: state.keys.generation, by });
 }

@@ -18,14 +18,14 @@ pub(super) fn apply(
     events: &mut Vec<Event>,
     id: AttemptId,
 ) -> Result<(), Refusal> {
-    let Some(behind) = overdue::behind(state, id, state.now) else { return Ok(()) };
+    let Some(behind) = overdue::nodes_farthest_behind(state, id, state.now) else { return Ok(()) };
     let requeue = state.job(id.key.job).is_some_and(|record| record.spec.ask.requeue);
     let message = Note::StartOverdue { most: START_MAX, nodes: &behind }.to_string();
-    if behind.iter().any(|node| lifecycle::keep_off(state, events, id, node, &message)) {
+    if behind.iter().any(|node| lifecycle::turn_away_node(state, events, id, node, &message)) {
         return Ok(());
     }
     let failed = Ending::new(Outcome::LaunchFailed);
     let ending = Ending { requeue, message: Some(message), fault: true, ..failed };
-    lifecycle::ended(state, events, id.key, ending);
+    lifecycle::end_attempt(state, events, id.key, ending);
     Ok(())
 }

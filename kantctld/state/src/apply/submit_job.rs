@@ -53,12 +53,12 @@ impl<'a> Text<'a> {
         Self { text, hash: BlobHash::of(text.as_bytes()) }
     }
 
-    fn measure(self) -> (BlobHash, u64) {
+    fn hash_and_length(self) -> (BlobHash, u64) {
         (self.hash, self.text.len() as u64)
     }
 
     fn keep(self, blobs: &mut Blobs) -> BlobHash {
-        blobs.keep(self.hash, self.text.as_bytes())
+        blobs.add_use(self.hash, self.text.as_bytes())
     }
 }
 
@@ -68,32 +68,33 @@ pub(super) fn apply(
     submission: Submission<'_>,
 ) -> Result<(), Refusal> {
     let (uid, request_key) = (submission.owner.uid, submission.request_key);
-    if let Some(known) = state.request(uid, request_key) {
+    if let Some(known) = state.answered_request(uid, request_key) {
         let job = known.job;
-        let tasks = state.job(job).map_or(1, |record| count(record.elements.len()));
+        let tasks = state.job(job).map_or(1, |record| saturating_u32(record.elements.len()));
         events.push(Event::JobSubmitted { job, tasks, repeated: true });
         return Ok(());
     }
-    check_who(state, &submission)?;
-    check_what(&submission)?;
-    let fill = |ask: &Ask| accepted(state, &submission, ask);
+    check_submitter(state, &submission)?;
+    check_submission(&submission)?;
+    let fill = |ask: &Ask| admitted_request(state, &submission, ask);
     let asks = submission.asks.iter().map(fill).collect::<Result<Vec<Ask>, _>>()?;
-    let ids = ids(state, &asks)?;
-    let tasks = asks.iter().map(|ask| count(indices(ask).count())).fold(0, u32::saturating_add);
+    let ids = assign_ids(state, &asks)?;
+    let tasks =
+        asks.iter().map(|ask| saturating_u32(indices(ask).count())).fold(0, u32::saturating_add);
     state.living.check_room(uid, tasks)?;
-    let texts = [submission.script, submission.environment].map(Text::measure);
+    let texts = [submission.script, submission.environment].map(Text::hash_and_length);
     let loads: Vec<Load> = asks.iter().map(|ask| Load::of(ask, texts)).collect();
     texts::check_room(state, uid, &loads)?;
     let standing = |ask: &Ask| {
         let own: Vec<_> = indices(ask).collect();
-        dependency::standing(state, ask, &own)
+        dependency::term_states(state, ask, &own)
     };
     let standing = asks.iter().map(standing).collect::<Result<Vec<_>, _>>()?;
     forget_done::trim(state, events, uid);
     let known = KnownRequest { job: ids.first, at: state.now };
     state.requests.entry(uid).or_default().insert(request_key.clone(), known);
     state.asked.insert(ids.first, (uid, request_key.clone()));
-    let size = count(asks.len());
+    let size = saturating_u32(asks.len());
     for (offset, (ask, standing)) in (0..).zip(asks.into_iter().zip(standing)) {
         let set = SetPlace { first: ids.first, offset, size };
         let (id, numbers) = (JobId(ids.first.0 + offset), ids.numbers);
@@ -117,22 +118,22 @@ pub(super) fn apply(
             timeline,
             elements,
         };
-        take_up(state, events, record);
+        insert_job(state, events, record);
     }
     state.last_job = ids.last;
     Ok(())
 }
 
 /// Adds a job to the state.
-fn take_up(state: &mut State, events: &mut Vec<Event>, record: Record) {
+fn insert_job(state: &mut State, events: &mut Vec<Event>, record: Record) {
     let (job, uid, bounds) = (record.id, record.spec.owner.uid, Bounds::of(&record.spec.ask));
-    let tasks = count(record.elements.len());
+    let tasks = saturating_u32(record.elements.len());
     state.dependency_index.bind(&record, |job| state.jobs.contains_key(&job));
-    state.dependency_index.live(&record);
+    state.dependency_index.insert_unfinished(&record);
     let keys = record.elements.keys().map(|index| record.key(*index));
     keys.for_each(|key| state.living.insert(key, uid, bounds));
     state.living.note_elements(tasks, true);
-    state.footprint.take_up(&record, &state.blobs);
+    state.footprint.insert_new(&record, &state.blobs);
     if let Some(replica) = &record.spec.ask.replica {
         state.replicas.entry(replica.service.clone()).or_default().insert(job);
     }
@@ -141,7 +142,7 @@ fn take_up(state: &mut State, events: &mut Vec<Event>, record: Record) {
 }
 
 /// The request as it is stored, if the rules admit it.
-fn accepted(state: &State, submission: &Submission<'_>, ask: &Ask) -> Result<Ask, Refusal> {
+fn admitted_request(state: &State, submission: &Submission<'_>, ask: &Ask) -> Result<Ask, Refusal> {
     let Submission { owner, groups, operator, .. } = *submission;
     let who = Applicant { owner, groups, operator };
     let ask = fill_in(state, &who, ask)?;
@@ -149,7 +150,7 @@ fn accepted(state: &State, submission: &Submission<'_>, ask: &Ask) -> Result<Ask
     #[cfg(feature = "next-rules")]
     let ask = super::next_rules::commented(state, ask);
     Ok(Ask {
-        dependency: dependency::meant(state, &ask),
+        dependency: dependency::resolved_dependencies(state, &ask),
         rlimits: shared_rlimits(state, &ask),
         ..ask
     })
@@ -165,12 +166,12 @@ struct Ids {
 }
 
 /// Assigns one id to each job, then one to each array task.
-fn ids(state: &State, asks: &[Ask]) -> Result<Ids, Refusal> {
+fn assign_ids(state: &State, asks: &[Ask]) -> Result<Ids, Refusal> {
     let numbers = asks.iter().filter_map(|ask| ask.array.as_ref());
-    let numbers = numbers.map(|array| array.number_count()).sum();
+    let numbers = numbers.map(|array| array.job_id_count()).sum();
     let none_left = || BadRequest::NoIdsLeft;
     let first = state.last_job.0.checked_add(1).ok_or_else(none_left)?;
-    let last = first.checked_add(count(asks.len()).saturating_sub(1));
+    let last = first.checked_add(saturating_u32(asks.len()).saturating_sub(1));
     let last = last.and_then(|last| last.checked_add(numbers)).ok_or_else(none_left)?;
     Ok(Ids { first: JobId(first), last: JobId(last), numbers })
 }
@@ -189,11 +190,11 @@ fn shared_rlimits(state: &State, ask: &Ask) -> Arc<[Rlimit]> {
     last.filter(|last| **last == ask.rlimits).unwrap_or(&ask.rlimits).clone()
 }
 
-fn count(elements: usize) -> u32 {
+fn saturating_u32(elements: usize) -> u32 {
     u32::try_from(elements).unwrap_or(u32::MAX)
 }
 
-fn check_who(state: &State, submission: &Submission<'_>) -> Result<(), Refusal> {
+fn check_submitter(state: &State, submission: &Submission<'_>) -> Result<(), Refusal> {
     admission::check_owner(state, submission.owner.uid)?;
     if submission.asks.iter().any(|ask| ask.nice < 0) && !submission.operator {
         return Err(Refusal::NiceNegative);
@@ -201,7 +202,7 @@ fn check_who(state: &State, submission: &Submission<'_>) -> Result<(), Refusal> 
     Ok(())
 }
 
-fn check_what(submission: &Submission<'_>) -> Result<(), Refusal> {
+fn check_submission(submission: &Submission<'_>) -> Result<(), Refusal> {
     let key = &submission.request_key.0;
     if key.is_empty() || key.len() > REQUEST_KEY_BYTES_MAX || key.chars().any(char::is_control) {
         return Err(BadRequest::RequestKey { most: REQUEST_KEY_BYTES_MAX }.into());

@@ -41,7 +41,7 @@ fn accept(
         groups: &many.groups,
         operator: many.operator,
         via: many.via.as_ref(),
-        asks: vec![submit_set::asked(&job.ask)],
+        asks: vec![submit_set::without_replica(&job.ask)],
         script: *script,
         environment: *environment,
     };

@@ -25,7 +25,7 @@ pub(super) fn submission(command: &Command) -> Result<Submission<'_>, Refusal> {
             script,
             environment,
         } => {
-            let (operator, via, asks) = (*operator, via.as_ref(), vec![asked(ask)]);
+            let (operator, via, asks) = (*operator, via.as_ref(), vec![without_replica(ask)]);
             let (script, environment) = (Text::new(script), Text::new(environment));
             Ok(Submission { request_key, owner, groups, operator, via, asks, script, environment })
         }
@@ -48,13 +48,13 @@ pub(super) fn submission(command: &Command) -> Result<Submission<'_>, Refusal> {
 }
 
 /// A user's request. Only the leader submits replicas, by another command.
-pub(super) fn asked(ask: &Ask) -> Ask {
+pub(super) fn without_replica(ask: &Ask) -> Ask {
     Ask { replica: None, ..ask.clone() }
 }
 
 /// The option, if any, that concerns the whole set and that this component sets differently from
 /// the first.
-fn of_the_set(first: &Ask, ask: &Ask) -> Option<&'static str> {
+fn differing_set_option(first: &Ask, ask: &Ask) -> Option<&'static str> {
     let differs = |option, differs: bool| differs.then_some(option);
     differs("--dependency", ask.dependency.is_some() && ask.dependency != first.dependency)
         .or(differs("--begin", ask.begin_at.is_some() && ask.begin_at != first.begin_at))
@@ -71,7 +71,7 @@ fn of_the_set(first: &Ask, ask: &Ask) -> Option<&'static str> {
 fn components(asks: &[Ask]) -> Result<Vec<Ask>, Refusal> {
     check_size(asks.len())?;
     let first = &asks[0];
-    if let Some(option) = asks[1..].iter().find_map(|ask| of_the_set(first, ask)) {
+    if let Some(option) = asks[1..].iter().find_map(|ask| differing_set_option(first, ask)) {
         return Err(BadRequest::OfLaterComponent { option }.into());
     }
     if asks.iter().any(|ask| ask.array.is_some()) {
@@ -96,5 +96,5 @@ fn components(asks: &[Ask]) -> Result<Vec<Ask>, Refusal> {
         replica: None,
         ..ask.clone()
     };
-    Ok(std::iter::once(asked(first)).chain(asks[1..].iter().map(other)).collect())
+    Ok(std::iter::once(without_replica(first)).chain(asks[1..].iter().map(other)).collect())
 }

@@ -17,7 +17,7 @@ pub(super) fn apply(
     actor: &Actor,
     keys: Vec<JobKey>,
 ) -> Result<(), Refusal> {
-    target::switch(state, keys, "suspend", Phase::Running, Phase::Suspended, |state, key| {
+    target::switch_phase(state, keys, "suspend", Phase::Running, Phase::Suspended, |state, key| {
         lifecycle::suspend(state, events, key, actor.uid);
     })
 }

@@ -19,13 +19,13 @@ pub(super) enum Did {
 ///
 /// # Errors
 /// The job does not exist, it is one component of several, or the actor may not change it.
-pub(super) fn keys(
+pub(super) fn addressed_keys(
     state: &State,
     actor: &Actor,
     right: Right,
     target: Target,
 ) -> Result<Vec<JobKey>, Refusal> {
-    let named = one(state, actor, right, target)?;
+    let named = addressed_key(state, actor, right, target)?;
     let Some(place) = state.job(named.job).and_then(|record| record.set) else {
         let record = state.job(named.job).ok_or(Refusal::UnknownJob { key: named })?;
         if record.elements.contains_key(&named.index) {
@@ -36,7 +36,7 @@ pub(super) fn keys(
             Some(_) => Err(Refusal::UnknownJob { key: named }),
         };
     };
-    if place.offset > 0 || target.key.offset().is_some() {
+    if place.offset > 0 || target.key.component_offset().is_some() {
         return Err(Refusal::PartOfSet(place));
     }
     components(state, actor, right, place)
@@ -57,13 +57,13 @@ fn components(
 ///
 /// # Errors
 /// The array does not exist, it has none of these tasks, or the actor may not change it.
-pub(super) fn some(
+pub(super) fn addressed_tasks(
     state: &State,
     actor: &Actor,
     right: Right,
     tasks: SomeTasks,
 ) -> Result<Vec<JobKey>, Refusal> {
-    let named = one(state, actor, right, Target { key: JobKey::single(tasks.job) })?;
+    let named = addressed_key(state, actor, right, Target { key: JobKey::single(tasks.job) })?;
     let record = state.job(named.job).ok_or(Refusal::UnknownJob { key: named })?;
     let indices = record.elements.within(tasks.first, tasks.last);
     let keys: Vec<JobKey> = indices.map(|index| record.key(index)).collect();
@@ -73,37 +73,37 @@ pub(super) fn some(
     }
 }
 
-/// Like [`keys`], for commands that change one component of a set and not the whole set.
+/// Like [`addressed_keys`], for commands that change one component of a set and not the whole set.
 ///
 /// # Errors
 /// The job does not exist, it is a set and not one component of it, or the actor may not change it.
-pub(super) fn of_one(
+pub(super) fn keys_of_single_component(
     state: &State,
     actor: &Actor,
     right: Right,
     target: Target,
 ) -> Result<Vec<JobKey>, Refusal> {
-    let key = one(state, actor, right, target)?;
+    let key = addressed_key(state, actor, right, target)?;
     match state.job(key.job).and_then(|record| record.set) {
-        None => keys(state, actor, right, target),
-        Some(place) if place.offset > 0 || target.key.offset().is_some() => Ok(vec![key]),
+        None => addressed_keys(state, actor, right, target),
+        Some(place) if place.offset > 0 || target.key.component_offset().is_some() => Ok(vec![key]),
         Some(place) => Err(BadRequest::WholeSet { first: place.first, size: place.size }.into()),
     }
 }
 
-/// Like [`keys`], for commands to one component of a set that apply to the whole set.
+/// Like [`addressed_keys`], for commands to one component of a set that apply to the whole set.
 ///
 /// # Errors
 /// The job does not exist, or the actor may not change it.
-pub(super) fn whole(
+pub(super) fn keys_of_whole_set(
     state: &State,
     actor: &Actor,
     right: Right,
     target: Target,
 ) -> Result<Vec<JobKey>, Refusal> {
-    let key = one(state, actor, right, target)?;
+    let key = addressed_key(state, actor, right, target)?;
     match state.job(key.job).and_then(|record| record.set) {
-        None => keys(state, actor, right, target),
+        None => addressed_keys(state, actor, right, target),
         Some(place) => components(state, actor, right, place),
     }
 }
@@ -112,15 +112,15 @@ pub(super) fn whole(
 ///
 /// # Errors
 /// The job does not exist, or the actor may not change it.
-pub(super) fn one(
+pub(super) fn addressed_key(
     state: &State,
     actor: &Actor,
     right: Right,
     target: Target,
 ) -> Result<JobKey, Refusal> {
-    let key = state.meant(target.key);
+    let key = state.resolve_key(target.key);
     state.job(key.job).ok_or(Refusal::UnknownJob { key: target.key })?;
-    if key.offset().is_some() {
+    if key.component_offset().is_some() {
         return Err(Refusal::UnknownJob { key });
     }
     check_right(state, actor, right, key)?;
@@ -147,7 +147,7 @@ pub(super) fn check_right(
 
 /// Whether a set is in this phase with all its components, which are suspended and resumed
 /// together. Always true for jobs outside a set.
-pub(super) fn all_are(state: &State, keys: &[JobKey], phase: Phase) -> bool {
+pub(super) fn is_set_in_phase(state: &State, keys: &[JobKey], phase: Phase) -> bool {
     let is_set = keys.iter().any(|key| state.job(key.job).is_some_and(|job| job.set.is_some()));
     let is_so = |key: &JobKey| state.element(*key).is_some_and(|(_, e)| e.phase == phase);
     !is_set || keys.iter().all(is_so)
@@ -157,8 +157,8 @@ pub(super) fn all_are(state: &State, keys: &[JobKey], phase: Phase) -> bool {
 /// of a set move together.
 ///
 /// # Errors
-/// As [`each`]: a job in a third phase, which `asked` names the request for.
-pub(super) fn switch(
+/// As [`apply_to_each`]: a job in a third phase, which `asked` names the request for.
+pub(super) fn switch_phase(
     state: &mut State,
     keys: Vec<JobKey>,
     asked: &'static str,
@@ -166,12 +166,12 @@ pub(super) fn switch(
     to: Phase,
     mut switch: impl FnMut(&mut State, JobKey),
 ) -> Result<(), Refusal> {
-    let is_uniform = all_are(state, &keys, from) || all_are(state, &keys, to);
-    each(keys, |key| {
+    let is_uniform = is_set_in_phase(state, &keys, from) || is_set_in_phase(state, &keys, to);
+    apply_to_each(keys, |key| {
         match state.element(key).map(|(_, element)| element.phase).filter(|_| is_uniform) {
             Some(phase) if phase == from => switch(state, key),
             Some(phase) if phase == to => {}
-            _ => return wrong_phase(state, key, asked),
+            _ => return wrong_phase_refusal(state, key, asked),
         }
         Did::Fine
     })
@@ -181,7 +181,10 @@ pub(super) fn switch(
 ///
 /// # Errors
 /// The first refusal, if the function failed for every job.
-pub(super) fn each(keys: Vec<JobKey>, mut act: impl FnMut(JobKey) -> Did) -> Result<(), Refusal> {
+pub(super) fn apply_to_each(
+    keys: Vec<JobKey>,
+    mut act: impl FnMut(JobKey) -> Did,
+) -> Result<(), Refusal> {
     let (mut fine, mut refused) = (false, None);
     for key in keys {
         match act(key) {
@@ -211,7 +214,7 @@ pub(super) fn operators_only(actor: &Actor) -> Result<(), Refusal> {
 }
 
 /// The refusal for a job that has ended, or whose phase does not allow the command.
-pub(super) fn wrong_phase(state: &State, key: JobKey, verb: &str) -> Did {
+pub(super) fn wrong_phase_refusal(state: &State, key: JobKey, verb: &str) -> Did {
     let Some((_, element)) = state.element(key) else {
         return Did::Not(Refusal::UnknownJob { key });
     };

@@ -38,87 +38,92 @@ pub(super) fn apply(
     patch: &Patch,
 ) -> Result<(), Refusal> {
     // Existence and ownership of the job are checked first.
-    target::of_one(state, actor, RIGHT, target)?;
-    let target = Target { key: state.meant(target.key) };
-    let ask = updated(state, target.key, patch, actor)?;
+    target::keys_of_single_component(state, actor, RIGHT, target)?;
+    let target = Target { key: state.resolve_key(target.key) };
+    let ask = patched_request(state, target.key, patch, actor)?;
     if patch.has(Attribute::JobName) {
         dependency::check_circle(state, target.key.job, &ask)?;
     }
     let standing = match patch.has(Attribute::Dependency) {
-        true => Some(standing(state, target.key.job, &ask)?),
+        true => Some(term_states(state, target.key.job, &ask)?),
         false => None,
     };
     let before = state.job(target.key.job).map(|record| record.spec.ask.name.clone());
     let times = (ask.begin_at, ask.deadline);
-    change(state, target.key.job, |record| {
+    change_request(state, target.key.job, |record| {
         record.spec.ask = ask;
         if let Some(standing) = standing {
             record.standing = standing;
         }
     });
     let alive = |key: &JobKey| state.element(*key).is_some_and(|(_, e)| e.phase != Phase::Done);
-    let followers: Vec<JobKey> = followers(state, target.key.job, patch).filter(alive).collect();
+    let followers: Vec<JobKey> =
+        other_affected_components(state, target.key.job, patch).filter(alive).collect();
     for key in &followers {
-        change(state, key.job, |record| {
+        change_request(state, key.job, |record| {
             let ask = &mut record.spec.ask;
             (ask.begin_at, ask.deadline) = times;
         });
     }
     // An array gets one event, however many tasks share the request.
     let whole = JobKey { index: None, ..target.key };
-    let what = patch.text();
+    let what = patch.summary();
     for key in std::iter::once(whole).chain(followers) {
         let (nodes, what) = (nodes_of(state, key.job), what.clone());
         state.record_event(events, Event::JobUpdated { key, by: actor.uid, what, nodes });
     }
     if let Some(before) = before.filter(|_| patch.has(Attribute::JobName)) {
-        dependents::renamed(state, events, target.key.job, &before);
+        dependents::mark_renamed(state, events, target.key.job, &before);
     }
     Ok(())
 }
 
 /// Changes the request of a job, and all indexes that depend on it.
-fn change(state: &mut State, job: JobId, act: impl FnOnce(&mut Record)) {
+fn change_request(state: &mut State, job: JobId, act: impl FnOnce(&mut Record)) {
     let lives = !state.is_all_done(job);
     let Some(record) = state.jobs.get_mut(&job) else { return };
     let before = Bounds::of(&record.spec.ask);
     state.dependency_index.unbind(record);
     if lives {
-        state.dependency_index.rest(record);
+        state.dependency_index.remove_finished(record);
     }
     act(Arc::make_mut(record));
     let now = Bounds::of(&record.spec.ask);
     if let Some(record) = state.jobs.get(&job) {
         state.dependency_index.bind(record, |job| state.jobs.contains_key(&job));
         if lives {
-            state.dependency_index.live(record);
+            state.dependency_index.insert_unfinished(record);
         }
     }
-    state.living.rebind(job, before, now);
+    state.living.replace_bounds(job, before, now);
 }
 
 /// The nodes that run any part of a job.
 fn nodes_of(state: &State, job: JobId) -> Vec<NodeName> {
     let elements = state.job(job).into_iter().flat_map(|record| record.elements.values());
     let runs = elements.filter(|element| element.phase != Phase::Done);
-    let nodes = runs.filter_map(|element| element.run.as_ref()).flat_map(|run| run.holding());
+    let nodes = runs.filter_map(|element| element.run.as_ref()).flat_map(|run| run.holding_nodes());
     nodes.collect::<BTreeSet<NodeName>>().into_iter().collect()
 }
 
 /// The other components of a set, if the patch changes what applies to the whole set: the begin
 /// time and the deadline.
-fn followers(state: &State, job: JobId, patch: &Patch) -> impl Iterator<Item = JobKey> {
+fn other_affected_components(
+    state: &State,
+    job: JobId,
+    patch: &Patch,
+) -> impl Iterator<Item = JobKey> {
     let is_shared = patch.has(Attribute::Begin) || patch.has(Attribute::Deadline);
     let set = state.job(job).and_then(|record| record.set).filter(|_| is_shared);
     set.into_iter().flat_map(|set| set.keys()).filter(move |key| key.job != job)
 }
 
 /// The current state of each term of the new dependency.
-fn standing(state: &State, job: JobId, ask: &Ask) -> Result<Vec<TermState>, Refusal> {
+fn term_states(state: &State, job: JobId, ask: &Ask) -> Result<Vec<TermState>, Refusal> {
     dependency::check_circle(state, job, ask)?;
     let record = state.job(job).into_iter();
     let own: Vec<_> = record.flat_map(|record| record.elements.keys().copied()).collect();
-    dependency::standing(state, ask, &own)
+    dependency::term_states(state, ask, &own)
 }
 
 /// The request of a job after a patch. `apply` stores it, and the leader asks the engine whether
@@ -126,13 +131,18 @@ fn standing(state: &State, job: JobId, ask: &Ask) -> Result<Vec<TermState>, Refu
 ///
 /// # Errors
 /// The reason why the job cannot be changed, or why the new request is not admitted.
-pub fn updated(state: &State, key: JobKey, patch: &Patch, actor: &Actor) -> Result<Ask, Refusal> {
+pub fn patched_request(
+    state: &State,
+    key: JobKey,
+    patch: &Patch,
+    actor: &Actor,
+) -> Result<Ask, Refusal> {
     let record = state.job(key.job).ok_or(Refusal::UnknownJob { key })?;
     if key.index.is_some() {
         return Err(BadRequest::OneTask { job: key.job }.into());
     }
     BadRequest::check_patch(patch)?;
-    let ask = changed(state, record, patch, actor.operator)?;
+    let ask = patched_by_role(state, record, patch, actor.operator)?;
     if !actor.operator && (patch.has(Attribute::Queue) || patch.has(Attribute::Account)) {
         check_held(state, record, actor)?;
     }
@@ -143,7 +153,12 @@ pub fn updated(state: &State, key: JobKey, patch: &Patch, actor: &Actor) -> Resu
 }
 
 /// The same, by the rules for owners and operators.
-fn changed(state: &State, record: &Record, patch: &Patch, operator: bool) -> Result<Ask, Refusal> {
+fn patched_by_role(
+    state: &State,
+    record: &Record,
+    patch: &Patch,
+    operator: bool,
+) -> Result<Ask, Refusal> {
     let ask = &record.spec.ask;
     let key = record.key(None);
     if patch.has(Attribute::ArrayLimit) && ask.array.is_none() {
@@ -152,15 +167,15 @@ fn changed(state: &State, record: &Record, patch: &Patch, operator: bool) -> Res
     if patch.value::<i32>(Attribute::Nice).is_some_and(|nice| *nice < 0) && !operator {
         return Err(Refusal::NiceNegative);
     }
-    of_the_set(record, patch)?;
+    check_set_attributes(record, patch)?;
     let mut phases = record.elements.values().map(|element| element.phase);
     let (waits, all_wait) =
         (phases.clone().any(|p| p == Phase::Pending), phases.all(|p| p == Phase::Pending));
     let lives = |element: &Element| !matches!(element.phase, Phase::Completing | Phase::Done);
     let has_nodes = !all_wait && record.elements.values().any(lives);
-    if has_nodes && patch.is_for_the_living() {
+    if has_nodes && patch.is_allowed_after_start() {
         check_limit(record, patch, operator)?;
-        let changed = patch.over(ask);
+        let changed = patch.apply_to(ask);
         check_ask(&changed)?;
         return Ok(changed);
     }
@@ -169,18 +184,18 @@ fn changed(state: &State, record: &Record, patch: &Patch, operator: bool) -> Res
     }
     if !waits {
         let first = record.elements.keys().next().copied().flatten();
-        return match target::wrong_phase(state, record.key(first), "update") {
+        return match target::wrong_phase_refusal(state, record.key(first), "update") {
             Did::Not(refusal) => Err(refusal),
             Did::Fine => Err(Refusal::UnknownJob { key }),
         };
     }
-    if !all_wait && !patch.is_for_the_array_alone() {
+    if !all_wait && !patch.is_only_array_limit() {
         return Err(BadRequest::SomeHaveStarted { job: key.job }.into());
     }
-    let changed = patch.over(ask);
-    let changed = Ask { dependency: dependency::meant(state, &changed), ..changed };
+    let changed = patch.apply_to(ask);
+    let changed = Ask { dependency: dependency::resolved_dependencies(state, &changed), ..changed };
     check_ask(&changed)?;
-    if patch.is_for_the_array_alone() {
+    if patch.is_only_array_limit() {
         return Ok(changed);
     }
     let who = Applicant { owner: &record.spec.owner, groups: &record.groups, operator };
@@ -190,7 +205,7 @@ fn changed(state: &State, record: &Record, patch: &Patch, operator: bool) -> Res
 }
 
 /// Refuses changes to a later component that would apply to the whole set.
-fn of_the_set(record: &Record, patch: &Patch) -> Result<(), Refusal> {
+fn check_set_attributes(record: &Record, patch: &Patch) -> Result<(), Refusal> {
     let Some(set) = record.set.filter(|set| set.offset > 0) else { return Ok(()) };
     let mut shared = patch.attributes().filter(|attribute| attribute.row().is_of_set);
     let Some(option) = shared.next() else { return Ok(()) };
@@ -201,7 +216,7 @@ fn of_the_set(record: &Record, patch: &Patch) -> Result<(), Refusal> {
 /// coordinator who holds it.
 fn check_held(state: &State, record: &Record, actor: &Actor) -> Result<(), Refusal> {
     let mut elements = record.elements.iter();
-    let held = elements.find(|(_, element)| element.held_by.coordinator());
+    let held = elements.find(|(_, element)| element.held_by.includes_coordinator());
     match held.filter(|_| !state.coordinates(&actor.roles, &record.spec.ask)) {
         Some((index, _)) => Err(Refusal::HeldByCoordinator { key: record.key(*index) }),
         None => Ok(()),

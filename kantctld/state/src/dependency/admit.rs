@@ -16,8 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const TERMS_OF_TASKS_MAX: usize = 1_000_000;
 
 /// The dependencies of a request, with plain numbers of array tasks replaced by their keys.
-pub(crate) fn meant(state: &State, ask: &Ask) -> Option<Dependency> {
-    ask.dependency.as_ref().map(|dependency| dependency.renamed(|key| state.meant(key)))
+pub(crate) fn resolved_dependencies(state: &State, ask: &Ask) -> Option<Dependency> {
+    ask.dependency.as_ref().map(|dependency| dependency.map_job_keys(|key| state.resolve_key(key)))
 }
 
 /// The current state of each term of a request. `own` holds the job's own elements in ascending
@@ -26,7 +26,7 @@ pub(crate) fn meant(state: &State, ask: &Ask) -> Option<Dependency> {
 /// # Errors
 /// [`Refusal::UnknownJob`] if a job or task never existed; [`Refusal::BadAsk`] if its outcome is
 /// forgotten, or if there are too many terms for the number of tasks.
-pub(crate) fn standing(
+pub(crate) fn term_states(
     state: &State,
     ask: &Ask,
     own: &[Option<ArrayIndex>],
@@ -47,10 +47,10 @@ fn evaluate_term(
 ) -> Result<TermState, Refusal> {
     let Some(on) = term.on else { return Ok(TermState::Open) };
     let unknown = || Refusal::UnknownJob { key: on };
-    if on.job == JobId(0) || on.job > state.last_job() {
+    if on.job == JobId(0) || on.job > state.last_job_id() {
         return Err(unknown());
     }
-    let Some(record) = state.job(on.job) else { return forgotten(state, term, on) };
+    let Some(record) = state.job(on.job) else { return state_of_forgotten(state, term, on) };
     if on.index.is_some() && !record.elements.contains_key(&on.index) {
         return Err(unknown());
     }
@@ -65,7 +65,7 @@ fn evaluate_term(
 }
 
 /// The state of a term whose job was submitted, but has been forgotten.
-fn forgotten(state: &State, term: &Term, on: JobKey) -> Result<TermState, Refusal> {
+fn state_of_forgotten(state: &State, term: &Term, on: JobKey) -> Result<TermState, Refusal> {
     match term.rule {
         Rule::After | Rule::AfterAny => Ok(TermState::Met(state.now())),
         rule => Err(BadRequest::OutcomeForgotten { on, rule }.into()),
@@ -84,7 +84,7 @@ pub(crate) fn check_circle(state: &State, own: JobId, ask: &Ask) -> Result<(), R
     let mut looked = BTreeMap::new();
     // By its new request, which may contain another name.
     let mut next = named(ask);
-    next.extend(before(state, (own, owner, ask), own, &mut looked));
+    next.extend(earlier_same_name(state, (own, owner, ask), own, &mut looked));
     while let Some(job) = next.pop() {
         let job = state.job(job).and_then(|record| record.set).map_or(job, |set| set.first);
         if job == own {
@@ -96,8 +96,8 @@ pub(crate) fn check_circle(state: &State, own: JobId, ask: &Ask) -> Result<(), R
         let Some(record) = state.job(job) else { continue };
         let (of, asks) = (record.spec.owner.uid, &record.spec.ask);
         next.extend(named(asks));
-        next.extend(before(state, (job, of, asks), own, &mut looked));
-        let waits_for_own = own < job && is_alone(asks) && of == owner && asks.name == ask.name;
+        next.extend(earlier_same_name(state, (job, of, asks), own, &mut looked));
+        let waits_for_own = own < job && is_singleton(asks) && of == owner && asks.name == ask.name;
         next.extend(waits_for_own.then_some(own));
     }
     Ok(())
@@ -108,19 +108,19 @@ fn named(ask: &Ask) -> Vec<JobId> {
     terms.filter_map(|term| term.on).map(|on| on.job).collect()
 }
 
-fn is_alone(ask: &Ask) -> bool {
+fn is_singleton(ask: &Ask) -> bool {
     ask.dependency.as_ref().is_some_and(Dependency::is_singleton)
 }
 
 /// The unfinished earlier jobs of the same name, if the job is a `singleton`; without the job
 /// `but`, and without those that were visited before.
-fn before<'a>(
+fn earlier_same_name<'a>(
     state: &State,
     (job, owner, ask): (JobId, Uid, &'a Ask),
     but: JobId,
     looked: &mut BTreeMap<(Uid, &'a str), JobId>,
 ) -> Vec<JobId> {
-    if !is_alone(ask) {
+    if !is_singleton(ask) {
         return Vec::new();
     }
     let name = (owner, ask.name.as_str());

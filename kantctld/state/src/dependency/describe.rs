@@ -1,7 +1,7 @@
 //! What a job's dependencies still lack: as a reason with the progress of each, and term by term.
 
-use super::evaluate::{meant, succeeded};
-use super::{Verdict, same_name, term_verdict, verdict};
+use super::evaluate::{elements_named, succeeded};
+use super::{Verdict, singleton_blocker, term_verdict, verdict};
 use crate::job::{Record, TermState};
 use crate::state::State;
 use common::id::{ArrayIndex, JobKey};
@@ -37,7 +37,7 @@ pub fn dependency_reason(
     }
     let of = |(term, standing): (&Term, &TermState)| {
         let own = term_verdict(state, record, index, term, standing);
-        counts(own).then(|| awaited(state, record, index, term, own)).flatten()
+        counts(own).then(|| awaited_job(state, record, index, term, own)).flatten()
     };
     let terms = || dependency.terms().iter().zip(&record.standing);
     let named: Vec<Awaited> = terms().filter_map(of).take(NAMED_MAX).collect();
@@ -50,7 +50,7 @@ pub fn dependency_reason(
     })
 }
 
-fn awaited(
+fn awaited_job(
     state: &State,
     record: &Record,
     index: Option<ArrayIndex>,
@@ -61,7 +61,7 @@ fn awaited(
         Verdict::Free(at) => at,
         Verdict::Waits | Verdict::Never => None,
     };
-    let on = term.on.or_else(|| same_name(state, record))?;
+    let on = term.on.or_else(|| singleton_blocker(state, record))?;
     let other = state.job(on.job);
     // Compared task by task, the other array's task with the same index counts, if there is one.
     let pair = JobKey { index: index.or(on.index), ..on };
@@ -77,7 +77,7 @@ fn awaited(
             (_, Rule::After) => element.phase != Phase::Pending,
             _ => element.phase == Phase::Done,
         };
-        let left = meant(other, on).filter(|element| !is_there(element)).count();
+        let left = elements_named(other, on).filter(|element| !is_there(element)).count();
         let count = |many: usize| u32::try_from(many).unwrap_or(u32::MAX);
         tasks = Some((count(left), count(other.elements.len())));
     }

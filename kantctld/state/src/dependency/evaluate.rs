@@ -2,7 +2,7 @@
 //! results.
 
 use crate::job::{Element, Record, TermState};
-use crate::living::last_of;
+use crate::living::highest_key_of;
 use crate::state::State;
 use common::id::{ArrayIndex, JobKey};
 use common::job::dependency::{Rule, Term};
@@ -14,11 +14,11 @@ pub(crate) fn evaluate(state: &State, term: &Term, on: JobKey) -> TermState {
     let Some(record) = state.job(on.job) else { return TermState::Open };
     match term.rule {
         Rule::Singleton => TermState::Open,
-        Rule::After => started(state, record, on, term),
+        Rule::After => evaluate_started(state, record, on, term),
         _ if !is_over(state, record, on) => TermState::Open,
         Rule::AfterAny => TermState::Met(state.now()),
         rule => {
-            let is_met = meant(record, on).all(succeeded) == (rule != Rule::AfterNotOk);
+            let is_met = elements_named(record, on).all(succeeded) == (rule != Rule::AfterNotOk);
             if is_met { TermState::Met(state.now()) } else { TermState::Failed }
         }
     }
@@ -57,7 +57,7 @@ pub(crate) fn succeeded(element: &Element) -> bool {
 }
 
 /// The elements that a key names: one task, or all elements.
-pub(super) fn meant(record: &Record, on: JobKey) -> impl Iterator<Item = &Element> {
+pub(super) fn elements_named(record: &Record, on: JobKey) -> impl Iterator<Item = &Element> {
     let one = on.index.and_then(|_| record.elements.get(&on.index));
     let all = on.index.is_none().then(|| record.elements.values());
     one.into_iter().chain(all.into_iter().flatten())
@@ -66,7 +66,7 @@ pub(super) fn meant(record: &Record, on: JobKey) -> impl Iterator<Item = &Elemen
 fn is_over(state: &State, record: &Record, on: JobKey) -> bool {
     match on.index {
         None => state.is_all_done(record.id),
-        Some(_) => meant(record, on).all(|element| element.phase == Phase::Done),
+        Some(_) => elements_named(record, on).all(|element| element.phase == Phase::Done),
     }
 }
 
@@ -79,10 +79,10 @@ pub(crate) fn last_pending(state: &State, up_to: JobKey) -> Option<JobKey> {
     state.living.up_to(up_to).rev().find(is_pending)
 }
 
-fn started(state: &State, record: &Record, on: JobKey, term: &Term) -> TermState {
+fn evaluate_started(state: &State, record: &Record, on: JobKey, term: &Term) -> TermState {
     let waits = match on.index {
-        None => last_pending(state, last_of(record.id)).is_some(),
-        Some(_) => meant(record, on).any(|element| element.phase == Phase::Pending),
+        None => last_pending(state, highest_key_of(record.id)).is_some(),
+        Some(_) => elements_named(record, on).any(|element| element.phase == Phase::Pending),
     };
     if waits {
         return TermState::Open;
@@ -91,6 +91,6 @@ fn started(state: &State, record: &Record, on: JobKey, term: &Term) -> TermState
         let run = element.run.as_ref().map(|run| run.allocated_at);
         run.or(element.done_at).unwrap_or_default()
     };
-    let last = meant(record, on).map(began).max().unwrap_or_default();
+    let last = elements_named(record, on).map(began).max().unwrap_or_default();
     TermState::Met(last + term.delay)
 }

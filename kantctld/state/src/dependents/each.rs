@@ -12,20 +12,20 @@ use std::sync::Arc;
 
 /// Updates a term after a task of the other array ended or was requeued, or, if `is_whole`, after
 /// the whole array did.
-pub(super) fn advance(
+pub(super) fn update_term(
     state: &mut State,
     place: (JobId, usize),
     (other, moved): (JobId, JobKey),
     is_whole: bool,
 ) -> Change {
     match moved.index.filter(|_| !state.is_all_done(other)) {
-        Some(index) => one(state, place, (moved, index), is_whole),
-        None => all(state, place, other),
+        Some(index) => update_task(state, place, (moved, index), is_whole),
+        None => update_all_tasks(state, place, other),
     }
 }
 
 /// Updates one task. The others follow with their own events.
-fn one(
+fn update_task(
     state: &mut State,
     place: (JobId, usize),
     (moved, index): (JobKey, ArrayIndex),
@@ -68,7 +68,7 @@ fn one(
 }
 
 /// The other array has ended. That decides the tasks without a counterpart, too.
-fn all(state: &mut State, place: (JobId, usize), other: JobId) -> Change {
+fn update_all_tasks(state: &mut State, place: (JobId, usize), other: JobId) -> Change {
     let (Some(own), Some(other)) = (state.job(place.0), state.job(other)) else {
         return Change::Nothing;
     };

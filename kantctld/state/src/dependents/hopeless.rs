@@ -45,9 +45,9 @@ pub(super) fn end_all(state: &mut State, events: &mut Vec<Event>, job: JobId, le
         let element = record.elements.get(&key.index);
         element.is_some_and(|element| element.phase == Phase::Pending)
     };
-    let is_hopeless = |key: &JobKey| judge.of(key.index) == Verdict::Never && waits(key);
+    let is_hopeless = |key: &JobKey| judge.verdict_of(key.index) == Verdict::Never && waits(key);
     let mut hopeless: Vec<JobKey> =
-        state.living.of(job).filter(is_hopeless).take(*left + 1).collect();
+        state.living.keys_of_job(job).filter(is_hopeless).take(*left + 1).collect();
     let shared = (!judge.is_task_for_task())
         .then(|| hopeless.first().map(|key| why(state, record, *key)))
         .flatten();

@@ -5,7 +5,7 @@
 
 use crate::dependency::last_pending;
 use crate::dependency_index::Counts;
-use crate::living::last_of;
+use crate::living::highest_key_of;
 use crate::state::State;
 use common::id::{JobId, JobKey};
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,7 +34,12 @@ pub(super) struct ReportedChanges {
 
 impl ReportedChanges {
     /// The changes of the whole job that a change of one of its tasks can cause.
-    pub(super) fn counting(&mut self, state: &State, moved: JobId, how: Move) -> &'static [Counts] {
+    pub(super) fn changes_to_report(
+        &mut self,
+        state: &State,
+        moved: JobId,
+        how: Move,
+    ) -> &'static [Counts] {
         match how {
             Move::End if state.is_all_done(moved) => match self.over.insert(moved) {
                 // The end of a job that never started counts as a start.
@@ -57,7 +62,7 @@ impl ReportedChanges {
 
     /// Whether no task waits for its start any more, and this was not reported yet.
     fn is_first_without_waiting(&mut self, state: &State, job: JobId) -> bool {
-        let last = self.waiting.entry(job).or_insert_with(|| Some(last_of(job)));
+        let last = self.waiting.entry(job).or_insert_with(|| Some(highest_key_of(job)));
         *last = last.and_then(|last| last_pending(state, last));
         last.is_none() && self.started.insert(job)
     }
@@ -109,7 +114,7 @@ mod tests {
         for record in records {
             state.jobs.insert(record.id, Arc::new(record));
         }
-        state.index();
+        state.build_indexes();
         state
     }
 

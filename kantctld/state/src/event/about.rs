@@ -45,7 +45,7 @@ impl Event {
                 TimelineEvent::Asked { by: *by, what: what.clone() }
             }
             Self::JobStarted { id, nodes } => {
-                TimelineEvent::Started { attempt: id.attempt, nodes: hostlist::fold(nodes) }
+                TimelineEvent::Started { attempt: id.attempt, nodes: hostlist::compress(nodes) }
             }
             Self::JobReady { .. } => TimelineEvent::Ready,
             Self::JobRunning { .. } => TimelineEvent::Running,
@@ -56,15 +56,15 @@ impl Event {
                 TimelineEvent::GaveUp {
                     preempted: *preempted,
                     tasks: *tasks,
-                    stays: hostlist::fold(stays),
-                    leaves: hostlist::fold(leaves),
+                    stays: hostlist::compress(stays),
+                    leaves: hostlist::compress(leaves),
                 }
             }
             Self::JobResized { by, tasks, stays, leaves, .. } => TimelineEvent::Resized {
                 by: *by,
                 tasks: *tasks,
-                stays: hostlist::fold(stays),
-                leaves: hostlist::fold(leaves),
+                stays: hostlist::compress(stays),
+                leaves: hostlist::compress(leaves),
             },
             Self::JobGrowth { news, .. } => return news.timeline_event(),
             Self::JobEnded { preempted: Some(preempted), requeue, .. } => {

@@ -9,7 +9,7 @@ use common::time::Time;
 ///
 /// # Errors
 /// The refusal, if there is one among the events.
-pub fn changed(events: &[Event]) -> Result<Vec<JobKey>, Refusal> {
+pub fn changed_jobs(events: &[Event]) -> Result<Vec<JobKey>, Refusal> {
     let mut keys = Vec::new();
     for event in events {
         if let Event::CommandRefused(refusal) = event {
@@ -25,7 +25,7 @@ pub fn changed(events: &[Event]) -> Result<Vec<JobKey>, Refusal> {
 /// The time at which the work of the addressed jobs was saved; `None` if the events hold no such
 /// time.
 #[must_use]
-pub fn saved(events: &[Event]) -> Option<Time> {
+pub fn saved_at(events: &[Event]) -> Option<Time> {
     events.iter().find_map(|event| match event {
         Event::JobSaved { at, .. } => Some(*at),
         _ => None,

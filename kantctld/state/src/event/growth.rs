@@ -61,14 +61,14 @@ impl Growth {
     pub(crate) fn timeline_event(&self) -> Option<TimelineEvent> {
         Some(match self {
             Self::MayGrow | Self::Ready { .. } => return None,
-            Self::Given { joins } => TimelineEvent::Grows { joins: hostlist::fold(joins) },
+            Self::Given { joins } => TimelineEvent::Grows { joins: hostlist::compress(joins) },
             Self::Grew { tasks, has, joined, .. } => TimelineEvent::Grew {
                 tasks: *tasks,
-                has: hostlist::fold(has),
-                joined: hostlist::fold(joined),
+                has: hostlist::compress(has),
+                joined: hostlist::compress(joined),
             },
             Self::NotJoined { leaves, why } => {
-                TimelineEvent::DidNotGrow { leaves: hostlist::fold(leaves), why: why.clone() }
+                TimelineEvent::DidNotGrow { leaves: hostlist::compress(leaves), why: why.clone() }
             }
         })
     }

@@ -31,29 +31,29 @@ impl Witness {
         for record in state.jobs() {
             for (index, element) in &record.elements {
                 let key = JobKey { job: record.id, index: *index };
-                witness.submitted(key);
+                witness.note_submitted(key);
                 if element.attempt.0 > 0 {
-                    witness.started(key, record.submitted_at);
+                    witness.note_started(key, record.submitted_at);
                 }
                 if let Some(outcome) = element.outcome {
-                    witness.over(key, outcome, record.submitted_at);
+                    witness.note_ended(key, outcome, record.submitted_at);
                 }
             }
         }
         witness
     }
 
-    pub(super) fn submitted(&mut self, key: JobKey) {
+    pub(super) fn note_submitted(&mut self, key: JobKey) {
         self.pasts.entry(key).or_default();
     }
 
-    pub(super) fn started(&mut self, key: JobKey, at: Time) {
+    pub(super) fn note_started(&mut self, key: JobKey, at: Time) {
         let past = self.pasts.entry(key).or_default();
         past.started = past.started.or(Some(at));
     }
 
-    pub(super) fn over(&mut self, key: JobKey, outcome: Outcome, at: Time) {
-        self.started(key, at);
+    pub(super) fn note_ended(&mut self, key: JobKey, outcome: Outcome, at: Time) {
+        self.note_started(key, at);
         let past = self.pasts.entry(key).or_default();
         match outcome {
             Outcome::Completed => past.went_well = true,

@@ -25,11 +25,11 @@ impl Judge {
     #[must_use]
     pub fn new(state: &State) -> Self {
         let (seen, witness) = (phases(state), Witness::new(state));
-        Self { now: state.now(), last_job: state.last_job(), seen, witness }
+        Self { now: state.now(), last_job: state.last_job_id(), seen, witness }
     }
 
     /// Every violation in this state, or in the step from the last state that was passed.
-    pub fn look(&mut self, state: &State, events: &[Event]) -> Vec<String> {
+    pub fn check_step(&mut self, state: &State, events: &[Event]) -> Vec<String> {
         let mut wrong = super::check(state);
         if state.now() < self.now {
             wrong.push(format!("time went back from {} to {}", self.now, state.now()));
@@ -54,18 +54,18 @@ impl Judge {
         {
             wrong.push("a refused command changed something".to_owned());
         }
-        (self.now, self.last_job, self.seen) = (state.now(), state.last_job(), actual);
+        (self.now, self.last_job, self.seen) = (state.now(), state.last_job_id(), actual);
         wrong
     }
 
     fn follow(&mut self, event: &Event, state: &State, wrong: &mut Vec<String>) {
         let step = match event {
             Event::JobSubmitted { job, repeated: false, .. } => {
-                self.submitted(*job, state, wrong);
+                self.check_submitted(*job, state, wrong);
                 None
             }
             Event::JobForgotten { job } => {
-                self.forgotten(*job, wrong);
+                self.check_forgotten(*job, wrong);
                 None
             }
             Event::JobStarted { id, .. } => {
@@ -74,7 +74,7 @@ impl Judge {
                     wrong.push(format!("{id} follows attempt {attempt}"));
                 }
                 wrong.extend(self.witness.judge_start(state, id.key, &self.seen));
-                self.witness.started(id.key, state.now());
+                self.witness.note_started(id.key, state.now());
                 Some((id.key, Change::Start, id.attempt))
             }
             Event::JobRunning { id } => Some((id.key, Change::Run, id.attempt)),
@@ -83,7 +83,7 @@ impl Judge {
             Event::JobEnded { id, .. } => Some((id.key, Change::End, id.attempt)),
             Event::JobRequeued { key, attempt, .. } => Some((*key, Change::Requeue, *attempt)),
             Event::JobDone { key, attempt, outcome, .. } => {
-                self.witness.over(*key, *outcome, state.now());
+                self.witness.note_ended(*key, *outcome, state.now());
                 let waiting = self.seen.get(key).is_some_and(|(p, _)| *p == Phase::Pending);
                 let change = if waiting { Change::Drop } else { Change::Finish };
                 Some((*key, change, *attempt))
@@ -91,11 +91,17 @@ impl Judge {
             _ => None,
         };
         if let Some((key, change, attempt)) = step {
-            self.moved(key, change, attempt, wrong);
+            self.check_transition(key, change, attempt, wrong);
         }
     }
 
-    fn moved(&mut self, key: JobKey, by: Change, attempt: Attempt, wrong: &mut Vec<String>) {
+    fn check_transition(
+        &mut self,
+        key: JobKey,
+        by: Change,
+        attempt: Attempt,
+        wrong: &mut Vec<String>,
+    ) {
         let Some((phase, seen)) = self.seen.get_mut(&key) else {
             wrong.push(format!("something happened to job {key}, which is unknown"));
             return;
@@ -112,7 +118,7 @@ impl Judge {
         }
     }
 
-    fn submitted(&mut self, job: JobId, state: &State, wrong: &mut Vec<String>) {
+    fn check_submitted(&mut self, job: JobId, state: &State, wrong: &mut Vec<String>) {
         if job <= self.last_job {
             wrong.push(format!("job id {job} was given before"));
         }
@@ -121,14 +127,14 @@ impl Judge {
                 break;
             }
             self.seen.insert(*key, (Phase::Pending, Attempt(0)));
-            self.witness.submitted(*key);
+            self.witness.note_submitted(*key);
         }
         if state.job(job).is_none() {
             wrong.push(format!("job {job} was accepted and is not there"));
         }
     }
 
-    fn forgotten(&mut self, job: JobId, wrong: &mut Vec<String>) {
+    fn check_forgotten(&mut self, job: JobId, wrong: &mut Vec<String>) {
         let gone: Vec<JobKey> = self.seen.keys().copied().filter(|key| key.job == job).collect();
         for key in gone {
             if self.seen.remove(&key).is_some_and(|(phase, _)| phase != Phase::Done) {

@@ -74,12 +74,12 @@ fn faults(first: JobId, records: &[&Record]) -> Vec<String> {
     if all(&over) {
         faults.push("nothing is left of it, and it is not over".to_owned());
     }
-    faults.extend(early(&elements));
+    faults.extend(early_run_faults(&elements));
     faults
 }
 
 /// Components run once all are ready, and not before.
-fn early(elements: &[&Element]) -> Vec<String> {
+fn early_run_faults(elements: &[&Element]) -> Vec<String> {
     let has = |element: &Element, least: SharePhase| {
         element.run.as_ref().is_some_and(|run| run.shares.iter().all(|share| *share >= least))
     };

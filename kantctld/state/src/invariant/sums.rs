@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 type Taken<'a> = BTreeMap<(&'a NodeName, AttemptId), (&'a Share, bool)>;
 
 /// Every share that a node still holds, according to the jobs.
-fn taken(state: &State) -> Taken<'_> {
+fn held_shares(state: &State) -> Taken<'_> {
     let mut taken = Taken::new();
     for record in state.jobs() {
         let exclusive = record.spec.ask.request.exclusive;
@@ -44,7 +44,7 @@ pub(super) fn check_counts(state: &State, wrong: &mut Vec<String>) {
         count(Phase::holds_resources),
         count(|phase| phase == Phase::Done),
     ];
-    let standing = state.living.standing();
+    let standing = state.living.phase_counts();
     let kept = [standing.pending, standing.active, standing.done].map(|count| count as usize);
     if kept != made {
         wrong.push(format!("{kept:?} jobs wait, hold nodes, are done by count, really {made:?}"));
@@ -52,7 +52,7 @@ pub(super) fn check_counts(state: &State, wrong: &mut Vec<String>) {
 }
 
 pub(super) fn check_ledger(state: &State, wrong: &mut Vec<String>) {
-    let taken = taken(state);
+    let taken = held_shares(state);
     let mut seen = BTreeSet::new();
     for (node, holdings) in state.ledger().nodes() {
         if state.node(node).is_none() {
@@ -105,7 +105,7 @@ fn check_nodes(state: &State, taken: &Taken<'_>, wrong: &mut Vec<String>) {
                 wrong.push(format!("{id} wanted {node} for itself and has company"));
             }
         }
-        let on = state.ledger().on(node);
+        let on = state.ledger().holdings_on(node);
         let known: Vec<GpuIndex> = gpus.keys().copied().collect();
         let sums = on.map(|held| (held.cpus(), held.memory(), held.gpus()));
         let part = |gpu| on.map_or(0, |held| held.gpu_milli(gpu).0);
@@ -124,7 +124,7 @@ pub(super) fn check_blobs(state: &State, wrong: &mut Vec<String>) {
         }
     }
     for service in state.services() {
-        for hash in service.revisions.values().flat_map(|spec| spec.texts()) {
+        for hash in service.revisions.values().flat_map(|spec| spec.blob_hashes()) {
             *named.entry(hash).or_insert(0) += 1;
         }
     }

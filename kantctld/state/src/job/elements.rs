@@ -41,7 +41,7 @@ pub struct Iter<'a> {
 impl Elements {
     /// The only element of a job that is no array.
     #[must_use]
-    pub const fn one(element: Element) -> Self {
+    pub const fn from_single(element: Element) -> Self {
         Self { job: Some(element), tasks: Vec::new() }
     }
 

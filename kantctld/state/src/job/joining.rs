@@ -53,21 +53,22 @@ impl Run {
 
     /// The ranks of the joining nodes.
     #[must_use]
-    pub fn joiners(&self) -> Range<usize> {
+    pub fn joining_ranks(&self) -> Range<usize> {
         let stays = self.shares.iter().filter(|share| **share != SharePhase::Leaving).count();
         stays.saturating_sub(self.joining as usize)..stays
     }
 
     /// The joining nodes, in rank order.
     pub fn joining(&self) -> impl Iterator<Item = &NodeName> + '_ {
-        let all = self.allocation.shares().get(self.joiners());
+        let all = self.allocation.shares().get(self.joining_ranks());
         all.unwrap_or_default().iter().map(|share| &share.node)
     }
 
     /// The allocation that the job's programs may know of: without joining and leaving nodes.
     #[must_use]
-    pub fn settled(&self) -> Arc<Allocation> {
-        let settled = self.allocation.shares().get(..self.joiners().start).unwrap_or_default();
+    pub fn known_allocation(&self) -> Arc<Allocation> {
+        let settled =
+            self.allocation.shares().get(..self.joining_ranks().start).unwrap_or_default();
         match settled.len() == self.allocation.shares().len() {
             true => self.allocation.clone(),
             false => Allocation::new(settled.to_vec()).map_or_else(|_| self.staying(), Arc::new),
@@ -76,7 +77,7 @@ impl Run {
 
     /// Turns away the joining nodes from this rank on.
     pub(crate) fn turn_away(&mut self, from: usize) {
-        let joiners = self.joiners();
+        let joiners = self.joining_ranks();
         let from = from.clamp(joiners.start, joiners.end);
         self.joining = u32::try_from(from - joiners.start).unwrap_or(u32::MAX);
         self.joins_less |= from < joiners.end;
@@ -90,7 +91,7 @@ impl Run {
 
     /// Counts a failure to join. The job gets no more nodes for a time that doubles with each
     /// failure.
-    pub(crate) fn failed_to_join(&mut self, now: Time) {
+    pub(crate) fn count_join_failure(&mut self, now: Time) {
         let times = 1_u64 << self.join_failures.min(JOIN_FAILURES_MAX);
         self.join_failures = self.join_failures.saturating_add(1);
         self.grows_after = Some(now + Span(JOIN_BACKOFF.0 * times));
@@ -98,13 +99,13 @@ impl Run {
 
     /// The maximum number of tasks in this attempt, given the job's own maximum.
     #[must_use]
-    pub fn grows_to(&self, asked: Tasks) -> Tasks {
+    pub fn tasks_limit(&self, asked: Tasks) -> Tasks {
         self.tasks_max.map_or(asked, |most| most.min(asked))
     }
 
     /// Completes a join: all joining nodes run the job. The job has a new size, and its nodes are
     /// notified by a number above the one in the joining nodes' orders.
-    pub(crate) fn has_joined(&mut self) {
+    pub(crate) fn complete_join(&mut self) {
         self.joining = 0;
         if !self.joins_less {
             (self.join_failures, self.grows_after) = (0, None);
@@ -113,7 +114,7 @@ impl Run {
         self.resized = self.resized.saturating_add(next);
     }
 
-    pub(crate) fn give(&mut self, more: &[Share], now: Time) {
+    pub(crate) fn add_joining_shares(&mut self, more: &[Share], now: Time) {
         let mut all = self.allocation.shares().to_vec();
         all.extend_from_slice(more);
         let Ok(all) = Allocation::new(all) else { return };

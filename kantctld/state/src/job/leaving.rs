@@ -26,7 +26,7 @@ impl Run {
 
     /// The nodes that have not released it yet, in rank order.
     #[must_use]
-    pub fn holding(&self) -> Vec<NodeName> {
+    pub fn holding_nodes(&self) -> Vec<NodeName> {
         let shares = self.allocation.shares().iter().zip(&self.shares);
         shares.filter(|(_, phase)| !phase.is_over()).map(|(s, _)| s.node.clone()).collect()
     }

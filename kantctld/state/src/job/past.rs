@@ -33,7 +33,7 @@ impl Element {
     }
 
     /// Moves the current attempt, which ended at `over_at`, to the earlier ones.
-    pub(crate) fn set_aside(&mut self, over_at: Time) {
+    pub(crate) fn archive_attempt(&mut self, over_at: Time) {
         let Some(mut run) = self.run.take() else { return };
         run.shares = Vec::new();
         let Past(past) = self.earlier.get_or_insert_default().as_mut();

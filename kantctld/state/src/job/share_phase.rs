@@ -31,7 +31,7 @@ impl SharePhase {
 
     /// The final phase for an end.
     #[must_use]
-    pub fn ended(cause: EndCause, exit: ExitStatus) -> Self {
+    pub fn from_end(cause: EndCause, exit: ExitStatus) -> Self {
         if cause == EndCause::Exited && exit.is_success() { Self::Succeeded } else { Self::Failed }
     }
 }

@@ -44,23 +44,23 @@ fn note_running(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
         return;
     }
     run.running_at.get_or_insert(now);
-    if element.follow(Change::Run) {
+    if element.transition(Change::Run) {
         state.record_event(events, Event::JobRunning { id });
-        grow::may_grow_now(state, events, id);
+        grow::announce_may_grow(state, events, id);
     }
 }
 
 fn emit_ready(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
     let Some((_, element)) = state.element(key) else { return };
     let Some(run) = &element.run else { return };
-    let (id, nodes) = (element.attempt_id(key), run.holding());
+    let (id, nodes) = (element.attempt_id(key), run.holding_nodes());
     state.record_event(events, Event::JobReady { id, nodes });
 }
 
 /// Finishes or requeues an ended attempt, once every node has released it and all components of its
 /// set.
 pub(super) fn finish_or_requeue(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
-    if !set::is_let_go(state, key) {
+    if !set::is_released_by_all(state, key) {
         return;
     }
     for key in set::components(state, key) {
@@ -68,10 +68,10 @@ pub(super) fn finish_or_requeue(state: &mut State, events: &mut Vec<Event>, key:
         let Some(end) = run.and_then(|run| run.end.clone()) else { continue };
         let (outcome, requeue) = (end.outcome, end.requeue);
         let Some(element) = state.element_mut(key) else { continue };
-        if requeue && element.follow(Change::Requeue) {
+        if requeue && element.transition(Change::Requeue) {
             state.living.note_active(false);
             wait_again(state, events, key, Some(&end));
-        } else if !requeue && element.follow(Change::Finish) {
+        } else if !requeue && element.transition(Change::Finish) {
             state.living.note_active(false);
             finish(state, events, key, outcome, None);
         }

@@ -1,7 +1,7 @@
 //! What the end of one node's share means for its job. The first end decides the outcome; later
 //! ones add details. The share's resources are already free at this point.
 
-use super::{Ending, ended, run_mut, set};
+use super::{Ending, end_attempt, run_mut, set};
 use crate::event::Event;
 use crate::job::{Run, SharePhase};
 use crate::state::State;
@@ -23,7 +23,7 @@ pub(super) fn decide(
     let (launch, requeue) = (record.spec.ask.launch, record.spec.ask.requeue);
     let exit = end.started_at.map(|_| end.exit);
     if element.phase == Phase::Completing {
-        return learn_more(state, events, id, exit, end, succeeded(run, launch, rank));
+        return add_end_details(state, events, id, exit, end, succeeded(run, launch, rank));
     }
     let outcome = match end.cause {
         // The command that ends the job has not come, and no process of the job could have exited.
@@ -52,7 +52,7 @@ pub(super) fn decide(
     let requeue = requeue && fault;
     let message = short(end.message.as_deref());
     let ending = Ending { requeue, exit, message, fault, ..Ending::new(outcome) };
-    ended(state, events, id.key, ending);
+    end_attempt(state, events, id.key, ending);
 }
 
 /// Whether the job has succeeded, now that the share of this rank has ended. Under `Once` the first
@@ -62,7 +62,7 @@ fn succeeded(run: &Run, launch: Launch, rank: usize) -> bool {
         Launch::Once => rank == 0 && run.shares.first() == Some(&SharePhase::Succeeded),
         Launch::PerNode | Launch::PerTask => {
             // Nodes that are still joining cannot continue alone.
-            let mut stays = run.shares.iter().take(run.joiners().start);
+            let mut stays = run.shares.iter().take(run.joining_ranks().start);
             stays.all(|share| *share == SharePhase::Succeeded)
         }
         // Success comes by a command.
@@ -72,7 +72,11 @@ fn succeeded(run: &Run, launch: Launch, rank: usize) -> bool {
 
 /// Completes a job if all shares that it keeps have succeeded, after it gave nodes up or one of
 /// those ended.
-pub(super) fn without_those_that_leave(state: &mut State, events: &mut Vec<Event>, id: AttemptId) {
+pub(super) fn complete_if_rest_succeeded(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    id: AttemptId,
+) {
     let Some((record, element)) = state.element(id.key) else { return };
     let Some(run) = element.run.as_ref().filter(|_| element.phase != Phase::Completing) else {
         return;
@@ -81,14 +85,14 @@ pub(super) fn without_those_that_leave(state: &mut State, events: &mut Vec<Event
     let by_all = matches!(launch, Launch::PerNode | Launch::PerTask);
     if by_all && succeeded(run, launch, 0) {
         let exit = Some(ExitStatus::default());
-        ended(state, events, id.key, Ending { exit, ..Ending::new(Outcome::Completed) });
+        end_attempt(state, events, id.key, Ending { exit, ..Ending::new(Outcome::Completed) });
     }
 }
 
 /// Adds the details of another share to an end that is decided. If the job was cancelled,
 /// preempted, or stopped because it lost a node, but succeeded before it could be stopped, its
 /// outcome becomes Completed.
-fn learn_more(
+fn add_end_details(
     state: &mut State,
     events: &mut Vec<Event>,
     id: AttemptId,
@@ -110,18 +114,18 @@ fn learn_more(
             // The reason of the stop does not concern a job that succeeded.
             end.message = None;
         }
-        has_succeeded(state, events, id.key);
+        mark_succeeded(state, events, id.key);
         others.into_iter().for_each(|key| {
             if let Some(end) = run_mut(state, key).and_then(|run| run.end.as_mut()) {
                 end.message = None;
             }
-            has_succeeded(state, events, key);
+            mark_succeeded(state, events, key);
         });
     }
 }
 
 /// Replaces the decided end by a success.
-fn has_succeeded(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
+fn mark_succeeded(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
     let Some(element) = state.element_mut(key) else { return };
     let id = element.attempt_id(key);
     let Some(end) = element.run.as_mut().and_then(|run| run.end.as_mut()) else { return };

@@ -18,9 +18,9 @@ const SYSTEM: Uid = Uid(0);
 pub(super) fn delay(state: &mut State, events: &mut Vec<Event>, key: JobKey, end: &End) {
     let Some(element) = state.element_mut(key) else { return };
     let before = element.faults.as_deref();
-    let faults = Faults::after(before, end.decided_at, end.message.as_deref());
+    let faults = Faults::with_one_more(before, end.decided_at, end.message.as_deref());
     let (in_a_row, until, why) = (faults.in_a_row, faults.not_before, faults.why.clone());
-    let enough = faults.is_enough();
+    let enough = faults.are_too_many();
     element.held |= enough;
     element.faults = Some(Box::new(faults));
     let event = if enough {
@@ -32,7 +32,7 @@ pub(super) fn delay(state: &mut State, events: &mut Vec<Event>, key: JobKey, end
 }
 
 /// Resets the faults of a node on which a share began to run, since it can start jobs.
-pub(super) fn node_works(state: &mut State, node: &NodeName) {
+pub(super) fn reset_node_faults(state: &mut State, node: &NodeName) {
     if let Some(node) = state.nodes.get_mut(node) {
         node.start_faults = NodeFaults::default();
     }
@@ -40,7 +40,7 @@ pub(super) fn node_works(state: &mut State, node: &NodeName) {
 
 /// Counts a fault against the node and drains it after too many, so that one faulty node cannot
 /// fail job after job.
-pub(super) fn judge_node(
+pub(super) fn count_node_fault(
     state: &mut State,
     events: &mut Vec<Event>,
     name: &NodeName,
@@ -52,7 +52,7 @@ pub(super) fn judge_node(
         EndCause::UnclearFault => false,
         _ => {
             if end.started_at.is_some() {
-                node_works(state, name);
+                reset_node_faults(state, name);
             }
             return;
         }
@@ -61,7 +61,7 @@ pub(super) fn judge_node(
     let Some(user) = state.job(id.key.job).map(|record| record.spec.owner.uid) else { return };
     let Some(node) = state.nodes.get_mut(name) else { return };
     node.start_faults.note(user, is_clear);
-    if !node.start_faults.are_enough() || node.drain.is_some() {
+    if !node.start_faults.should_drain() || node.drain.is_some() {
         return;
     }
     let why = end.message.as_deref().map(short);

@@ -32,7 +32,7 @@ pub(crate) fn grow(
         state.ledger.take(id, share, exclusive);
     }
     let Some(run) = run_mut(state, id.key) else { return Err(StartRefusal::UnknownJob) };
-    run.give(&entry.shares, now);
+    run.add_joining_shares(&entry.shares, now);
     let joins = entry.shares.iter().map(|share| share.node.clone()).collect();
     state.record_event(events, Event::JobGrowth { id, news: Growth::Given { joins } });
     Ok(())
@@ -52,7 +52,7 @@ fn check(state: &State, entry: &RoundGrow) -> Result<bool, StartRefusal> {
         return Err(StartRefusal::DeadlineOver);
     }
     let has = run.allocation.tasks();
-    let most = run.grows_to(ask.request.tasks);
+    let most = run.tasks_limit(ask.request.tasks);
     let given = has + shares.iter().map(|s| s.tasks).sum::<Tasks>();
     if shares.is_empty() || given > most {
         return Err(StartRefusal::OtherTasks { least: has + Tasks(1), most, given });
@@ -74,10 +74,10 @@ fn check(state: &State, entry: &RoundGrow) -> Result<bool, StartRefusal> {
 }
 
 /// Makes rounds consider a job for growth, now that it runs.
-pub(super) fn may_grow_now(state: &mut State, events: &mut Vec<Event>, id: AttemptId) {
+pub(super) fn announce_may_grow(state: &mut State, events: &mut Vec<Event>, id: AttemptId) {
     let asks = state.element(id.key).is_some_and(|(record, element)| {
         let (asked, run) = (&record.spec.ask.request, element.run.as_ref());
-        asked.grow && run.is_some_and(|run| run.allocation.tasks() < run.grows_to(asked.tasks))
+        asked.grow && run.is_some_and(|run| run.allocation.tasks() < run.tasks_limit(asked.tasks))
     });
     if asks {
         state.record_event(events, Event::JobGrowth { id, news: Growth::MayGrow });
@@ -85,10 +85,10 @@ pub(super) fn may_grow_now(state: &mut State, events: &mut Vec<Event>, id: Attem
 }
 
 /// Whether the share of this rank is joining and does not run yet.
-pub(super) fn joins(state: &State, key: JobKey, rank: usize) -> bool {
+pub(super) fn is_joining(state: &State, key: JobKey, rank: usize) -> bool {
     let run = state.element(key).and_then(|(_, element)| element.run.as_ref());
     run.is_some_and(|run| {
-        run.joiners().contains(&rank) && run.shares.get(rank) < Some(&SharePhase::Running)
+        run.joining_ranks().contains(&rank) && run.shares.get(rank) < Some(&SharePhase::Running)
     })
 }
 
@@ -97,7 +97,7 @@ pub(super) fn joins(state: &State, key: JobKey, rank: usize) -> bool {
 pub(super) fn join(state: &mut State, events: &mut Vec<Event>, id: AttemptId) {
     let Some((_, element)) = state.element(id.key) else { return };
     let Some(run) = element.run.as_ref().filter(|run| run.joining > 0) else { return };
-    let (joiners, shares) = (run.joiners(), run.allocation.shares());
+    let (joiners, shares) = (run.joining_ranks(), run.allocation.shares());
     let least = run.shares[joiners.clone()].iter().min().copied();
     let nodes = || shares[joiners.clone()].iter().map(|share| share.node.clone()).collect();
     match least {
@@ -109,10 +109,10 @@ pub(super) fn join(state: &mut State, events: &mut Vec<Event>, id: AttemptId) {
         _ => {
             let joined: Vec<NodeName> = nodes();
             let Some(run) = run_mut(state, id.key) else { return };
-            run.has_joined();
-            let settled = run.settled();
+            run.complete_join();
+            let settled = run.known_allocation();
             let has = settled.shares().iter().map(|share| share.node.clone()).collect();
-            let (tasks, nodes) = (settled.tasks(), run.holding());
+            let (tasks, nodes) = (settled.tasks(), run.holding_nodes());
             let news = Growth::Grew { tasks, has, joined, nodes };
             state.record_event(events, Event::JobGrowth { id, news });
         }
@@ -143,12 +143,12 @@ fn turn_away(
 ) {
     let now = state.now;
     let Some(run) = run_mut(state, id.key) else { return };
-    let joiners = run.joiners();
+    let joiners = run.joining_ranks();
     if !joiners.contains(&from) {
         return;
     }
     run.turn_away(from);
-    run.failed_to_join(now);
+    run.count_join_failure(now);
     let gone = joiners.start.max(from)..joiners.end.min(run.allocation.shares().len());
     let gone = run.allocation.shares().get(gone).unwrap_or_default();
     let leaves = gone.iter().map(|share| share.node.clone()).collect();
@@ -163,7 +163,7 @@ fn turn_away(
 
 /// Turns away the joining nodes from this node on. Returns false if this node is not joining, or
 /// already runs the job.
-pub(crate) fn keep_off(
+pub(crate) fn turn_away_node(
     state: &mut State,
     events: &mut Vec<Event>,
     id: AttemptId,
@@ -175,7 +175,7 @@ pub(crate) fn keep_off(
         element.run.as_ref().filter(|_| lives && element.attempt == id.attempt)
     });
     let Some(rank) = run.and_then(|run| run.rank(node)) else { return false };
-    if !run.is_some_and(|run| run.joiners().contains(&rank)) {
+    if !run.is_some_and(|run| run.joining_ranks().contains(&rank)) {
         return false;
     }
     turn_away(state, events, id, rank, Some(why));

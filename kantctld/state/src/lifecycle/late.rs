@@ -10,7 +10,7 @@ use common::job::state::Change;
 use common::job::{EndCause, Launch, Outcome, Phase, StepEnd};
 
 /// Completes a waiting job whose last attempt was lost with this node, and had succeeded there.
-pub(super) fn settle(
+pub(super) fn complete_lost_attempt(
     state: &mut State,
     events: &mut Vec<Event>,
     node: &NodeName,
@@ -29,11 +29,11 @@ pub(super) fn settle(
         return;
     }
     let Some(element) = state.element_mut(id.key) else { return };
-    if !element.follow(Change::Drop) {
+    if !element.transition(Change::Drop) {
         return;
     }
     let Some(mut run) = take_last(element) else { return };
-    measured::settle(&mut run, end, now);
+    measured::correct_times(&mut run, end, now);
     run.usage = run.usage.and(end.usage);
     if let Some(decided) = &mut run.end {
         (decided.outcome, decided.requeue, decided.fault) = (Outcome::Completed, false, false);

@@ -16,7 +16,7 @@ use common::time::{Span, Time};
 ///
 /// If nothing else of the attempt goes on, this also corrects when the attempt began: that report
 /// may have been as late as the one of the end. While it goes on, its limits count from the report.
-pub(super) fn release(state: &mut State, key: JobKey, rank: usize, end: &StepEnd) {
+pub(super) fn record_share_end(state: &mut State, key: JobKey, rank: usize, end: &StepEnd) {
     let now = state.now;
     let ends = state.element(key).is_some_and(|(_, element)| element.phase == Phase::Completing);
     let Some(run) = run_mut(state, key) else { return };
@@ -39,7 +39,7 @@ pub(super) fn release(state: &mut State, key: JobKey, rank: usize, end: &StepEnd
 }
 
 /// Corrects the times of an attempt on one node that was given up, and that had ended before.
-pub(super) fn settle(run: &mut Run, end: &StepEnd, now: Time) {
+pub(super) fn correct_times(run: &mut Run, end: &StepEnd, now: Time) {
     if run.allocation.shares().len() > 1 || end.held.is_none() {
         return;
     }

@@ -2,7 +2,7 @@
 //! period, SIGKILL), and once they have released it, it waits again or has ended. The victim and
 //! its fate are chosen by a round (`engine::preempt`).
 
-use super::{Ending, ended};
+use super::{Ending, end_attempt};
 use crate::command::RoundPreempt;
 use crate::event::Event;
 use crate::ledger::StartRefusal;
@@ -36,9 +36,9 @@ pub(crate) fn preempt(
     // The components of a set start together or not at all, so no place is kept for one of them.
     let goes_there = preempted.why == PreemptReason::Move && requeue && record.set.is_none();
     let yields = Ending { requeue, preempted: Some(preempted), ..Ending::new(Outcome::Preempted) };
-    ended(state, events, id.key, yields);
+    end_attempt(state, events, id.key, yields);
     if goes_there {
-        moving(state, entry);
+        record_move(state, entry);
     }
     let (key, why) = (preempted.by, preempted.why);
     state.record_event(events, Event::JobPreempts { key, victim: id, why });
@@ -46,7 +46,7 @@ pub(crate) fn preempt(
 }
 
 /// Records the move and the place that is kept for the job.
-fn moving(state: &mut State, entry: &RoundPreempt) {
+fn record_move(state: &mut State, entry: &RoundPreempt) {
     let now = state.now;
     let grace = state.settings().map(|settings| settings.kill_grace).unwrap_or_default();
     if let Some(element) = state.element_mut(entry.id.key) {

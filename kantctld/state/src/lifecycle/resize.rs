@@ -18,7 +18,7 @@ use engine::nodes_min;
 /// # Errors
 /// The attempt is no longer current, does not run or is at its minimum, or the preemptor no longer
 /// waits.
-pub(crate) fn yield_some(
+pub(crate) fn shrink_for_preemptor(
     state: &mut State,
     events: &mut Vec<Event>,
     entry: &RoundShrink,
@@ -63,7 +63,7 @@ pub(crate) fn shrink(
         return;
     }
     // If only joining nodes leave, the job need not be notified.
-    let is_notified = keep < run.joiners().start;
+    let is_notified = keep < run.joining_ranks().start;
     let shares = &run.allocation.shares()[keep..stay];
     let leaves: Vec<NodeName> = shares.iter().map(|share| share.node.clone()).collect();
     if preempted.is_none() {
@@ -72,7 +72,7 @@ pub(crate) fn shrink(
     }
     run.turn_away(keep);
     // A share that has ended holds nothing.
-    let stay = run.joiners().end;
+    let stay = run.joining_ranks().end;
     for rank in (keep..stay).rev() {
         match run.shares[rank].is_over() {
             true => run.drop_share(rank),
@@ -83,11 +83,11 @@ pub(crate) fn shrink(
     if let Some(preempted) = preempted.filter(|_| run.leaving().next().is_some()) {
         run.gives_to = Some(preempted.by);
     }
-    let staying = run.settled();
-    let (tasks, nodes) = (staying.tasks(), run.holding());
+    let staying = run.known_allocation();
+    let (tasks, nodes) = (staying.tasks(), run.holding_nodes());
     let stays = staying.shares().iter().map(|share| share.node.clone()).collect();
     state
         .record_event(events, Event::JobResized { id, by, preempted, tasks, stays, leaves, nodes });
-    decide::without_those_that_leave(state, events, id);
+    decide::complete_if_rest_succeeded(state, events, id);
     super::grow::join(state, events, id);
 }

@@ -23,13 +23,13 @@ pub(super) fn others(state: &State, key: JobKey) -> Vec<JobKey> {
 }
 
 /// The runs of all components; `None` if one has no run.
-pub(crate) fn runs(state: &State, key: JobKey) -> Option<Vec<&Run>> {
+pub(crate) fn component_runs(state: &State, key: JobKey) -> Option<Vec<&Run>> {
     let run = |key: JobKey| state.element(key)?.1.run.as_deref();
     components(state, key).into_iter().map(run).collect()
 }
 
 /// Whether this is true of all components.
-fn all(state: &State, key: JobKey, is: impl Fn(&Element) -> bool) -> bool {
+fn all_components(state: &State, key: JobKey, is: impl Fn(&Element) -> bool) -> bool {
     let Some((record, element)) = state.element(key) else { return false };
     match record.set {
         None => is(element),
@@ -43,7 +43,7 @@ fn all(state: &State, key: JobKey, is: impl Fn(&Element) -> bool) -> bool {
 /// ready.
 pub(crate) fn is_ready(state: &State, key: JobKey) -> bool {
     let is_alone = || others(state, key).is_empty();
-    all(state, key, |element| {
+    all_components(state, key, |element| {
         element.run.as_ref().is_some_and(|run| {
             all_shares(run, |share| share >= SharePhase::Ready)
                 || (run.shares.len() == 1 && is_alone())
@@ -52,8 +52,8 @@ pub(crate) fn is_ready(state: &State, key: JobKey) -> bool {
 }
 
 /// Whether every node has released a set that ends.
-pub(super) fn is_let_go(state: &State, key: JobKey) -> bool {
-    all(state, key, |element| match element {
+pub(super) fn is_released_by_all(state: &State, key: JobKey) -> bool {
+    all_components(state, key, |element| match element {
         Element { phase: Phase::Completing, run: Some(run), .. } => {
             run.end.is_some() && all_shares(run, SharePhase::is_over)
         }
@@ -69,7 +69,7 @@ pub(super) fn all_shares(run: &Run, is: impl Fn(SharePhase) -> bool) -> bool {
 
 /// The message for components that end because another one did; `None` if the outcome explains
 /// itself.
-pub(super) fn ended_with(state: &State, key: JobKey, outcome: Outcome) -> Option<String> {
+pub(super) fn set_end_message(state: &State, key: JobKey, outcome: Outcome) -> Option<String> {
     let place = state.job(key.job)?.set?;
     let speaks = matches!(outcome, Outcome::Completed | Outcome::Cancelled | Outcome::Preempted);
     (!speaks).then(|| Note::ComponentEnded { ended: place, outcome }.to_string())

@@ -21,7 +21,7 @@ pub(crate) fn start(
     events: &mut Vec<Event>,
     start: &RoundStart,
 ) -> Result<(), StartRefusal> {
-    check_whole(state, start.id.key, |_| false)?;
+    check_set_complete(state, start.id.key, |_| false)?;
     book(state, start)?;
     begin(state, events, start);
     Ok(())
@@ -39,13 +39,14 @@ pub(crate) fn start_together(
 ) -> Result<(), (usize, StartRefusal)> {
     let all: BTreeSet<JobKey> = starts.iter().map(|start| start.id.key).collect();
     for (place, start) in starts.iter().enumerate() {
-        check_whole(state, start.id.key, |key| all.contains(&key)).map_err(|why| (place, why))?;
+        check_set_complete(state, start.id.key, |key| all.contains(&key))
+            .map_err(|why| (place, why))?;
     }
     let mut keys = BTreeSet::new();
     for (place, start) in starts.iter().enumerate() {
         let fresh =
             if keys.insert(start.id.key) { Ok(()) } else { Err(StartRefusal::TwiceInGroup) };
-        let alone = fresh.and_then(|()| check_alone(state, start, &starts[..place]));
+        let alone = fresh.and_then(|()| check_singleton(state, start, &starts[..place]));
         if let Err(refusal) = alone.and_then(|()| book(state, start)) {
             starts[..place].iter().for_each(|start| unbook(state, start));
             return Err((place, refusal));
@@ -56,7 +57,7 @@ pub(crate) fn start_together(
 }
 
 /// Checks that all components of the job's set start with it.
-fn check_whole(
+fn check_set_complete(
     state: &State,
     key: JobKey,
     starts: impl Fn(JobKey) -> bool,
@@ -67,7 +68,7 @@ fn check_whole(
 
 /// Checks that a singleton job starts with no earlier entry of its name. Entries of one group are
 /// not yet recorded as running, so they are compared with each other.
-fn check_alone(
+fn check_singleton(
     state: &State,
     start: &RoundStart,
     before: &[&RoundStart],
@@ -103,7 +104,7 @@ fn book(state: &mut State, start: &RoundStart) -> Result<(), StartRefusal> {
 
 fn unbook(state: &mut State, start: &RoundStart) {
     for share in start.allocation.shares() {
-        state.ledger.free(start.id, &share.node);
+        state.ledger.release(start.id, &share.node);
     }
 }
 
@@ -113,7 +114,7 @@ fn begin(state: &mut State, events: &mut Vec<Event>, start: &RoundStart) {
     let allocation = Arc::new(start.allocation.clone());
     let nodes = allocation.shares().iter().map(|s| s.node.clone()).collect();
     if let Some(element) = state.element_mut(id.key)
-        && element.follow(Change::Start)
+        && element.transition(Change::Start)
     {
         (element.attempt, element.moving) = (id.attempt, None);
         element.run = Some(Box::new(Run::new(allocation, now)));

@@ -11,12 +11,12 @@ pub(crate) fn suspend(state: &mut State, events: &mut Vec<Event>, key: JobKey, b
     let now = state.now;
     let Some(element) = state.element_mut(key) else { return };
     let id = element.attempt_id(key);
-    if element.run.is_none() || !element.follow(Change::Suspend) {
+    if element.run.is_none() || !element.transition(Change::Suspend) {
         return;
     }
     let Some(run) = element.run.as_mut() else { return };
     run.suspended_at = Some(now);
-    let nodes = run.holding();
+    let nodes = run.holding_nodes();
     state.record_event(events, Event::JobSuspended { id, by, nodes });
 }
 
@@ -25,11 +25,11 @@ pub(crate) fn resume(state: &mut State, events: &mut Vec<Event>, key: JobKey, by
     let now = state.now;
     let Some(element) = state.element_mut(key) else { return };
     let id = element.attempt_id(key);
-    if element.run.is_none() || !element.follow(Change::Resume) {
+    if element.run.is_none() || !element.transition(Change::Resume) {
         return;
     }
     let Some(run) = element.run.as_mut() else { return };
-    run.wake(now);
-    let nodes = run.holding();
+    run.end_suspension(now);
+    let nodes = run.holding_nodes();
     state.record_event(events, Event::JobResumed { id, by, nodes });
 }

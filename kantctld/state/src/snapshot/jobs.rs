@@ -37,7 +37,7 @@ pub(super) fn waiting(
 ) -> Option<WaitingJob> {
     let ask = &record.spec.ask;
     let queue = ask.queue.clone()?;
-    let by_expected = state.queue(&queue).is_some_and(|queue| queue.backfill.plans_by_expected());
+    let by_expected = state.queue(&queue).is_some_and(|queue| queue.backfill.uses_expected_times());
     let (awaits, free_since) = match verdict {
         Verdict::Free(at) => (false, at),
         Verdict::Waits | Verdict::Never => (true, None),
@@ -109,7 +109,7 @@ pub(super) fn running(
         preemptible: is_preemptible(state, record),
         victim_mode: preemption.map_or(VictimMode::default(), |preemption| preemption.victims),
         ending,
-        yields_to: yields_to(run),
+        yields_to: preemptor(run),
         queue,
     })
 }
@@ -129,7 +129,7 @@ fn is_preemptible(state: &State, record: &Record) -> bool {
 }
 
 /// The preemptor, if the job is being stopped or shrunk for one.
-fn yields_to(run: &Run) -> Option<JobKey> {
+fn preemptor(run: &Run) -> Option<JobKey> {
     let end = run.end.as_ref().map(|end| end.preempted.map(|preempted| preempted.by));
     end.unwrap_or(run.gives_to)
 }

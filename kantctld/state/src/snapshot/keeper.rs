@@ -5,7 +5,7 @@
 mod news;
 mod touched;
 
-pub use news::News;
+pub use news::SnapshotChanges;
 
 use super::UsedSoFar;
 use crate::event::Event;
@@ -20,59 +20,64 @@ use touched::Touched;
 
 /// A snapshot that is updated from events.
 #[derive(Debug, Clone, Default)]
-pub struct Keeper {
+pub struct SnapshotKeeper {
     snapshot: Snapshot,
     /// The shared request of each unfinished array.
     requests: BTreeMap<JobId, Arc<Request>>,
 }
 
-impl Keeper {
+impl SnapshotKeeper {
     /// Builds the snapshot of a whole state.
     #[must_use]
     pub fn new(state: &State) -> Self {
-        let touched = Touched { jobs: state.live().collect(), ..Touched::outline(state) };
-        Self::default().with(state, touched)
+        let touched = Touched { jobs: state.live().collect(), ..Touched::all_but_jobs(state) };
+        Self::default().with_touched(state, touched)
     }
 
     /// Builds a snapshot without jobs, which are its largest part, for questions of what could ever
     /// start.
     #[must_use]
-    pub fn outline(state: &State) -> Self {
-        Self::default().with(state, Touched::outline(state))
+    pub fn without_jobs(state: &State) -> Self {
+        Self::default().with_touched(state, Touched::all_but_jobs(state))
     }
 
-    fn with(mut self, state: &State, touched: Touched) -> Self {
+    fn with_touched(mut self, state: &State, touched: Touched) -> Self {
         let news = news::read(&self, state, touched);
-        self.keep(news);
+        self.apply_changes(news);
         self
     }
 
     /// Applies events. The state must be the one right after these events, and no event may be
     /// missing: resources that one job released may already be held by another.
     pub fn update<'a>(&mut self, state: &State, events: impl IntoIterator<Item = &'a Event>) {
-        let news = self.news(state, events);
-        self.keep(news);
+        let news = self.read_changes(state, events);
+        self.apply_changes(news);
     }
 
     /// The first half of [`Self::update`], which only reads the state. The result is valid until
     /// other news is kept.
     #[must_use]
-    pub fn news<'a>(&self, state: &State, events: impl IntoIterator<Item = &'a Event>) -> News {
+    pub fn read_changes<'a>(
+        &self,
+        state: &State,
+        events: impl IntoIterator<Item = &'a Event>,
+    ) -> SnapshotChanges {
         let mut touched = Touched::default();
         events.into_iter().for_each(|event| touched.add(state, event));
         news::read(self, state, touched)
     }
 
-    /// An estimate of the number of jobs and tasks that [`Self::news`] reads. If it is large, read
-    /// a copy of the state.
+    /// An estimate of the number of jobs and tasks that [`Self::read_changes`] reads. If it is
+    /// large, read a copy of the state.
     #[must_use]
-    pub fn reads(state: &State, events: &[Event]) -> usize {
-        touched::count(state, events)
+    pub fn estimate_reads(state: &State, events: &[Event]) -> usize {
+        touched::estimate_reads(state, events)
     }
 
     /// The second half of [`Self::update`], which does not need the state.
-    pub fn keep(&mut self, news: News) {
-        let News { policy, nodes, asking, jobs, requests, done, moves, reservations } = news;
+    pub fn apply_changes(&mut self, news: SnapshotChanges) {
+        let SnapshotChanges { policy, nodes, asking, jobs, requests, done, moves, reservations } =
+            news;
         if let Some(policy) = policy {
             self.snapshot.set_policy(policy);
         }
@@ -84,15 +89,15 @@ impl Keeper {
         }
         for key in asking {
             self.requests.remove(&key.job);
-            if self.snapshot.waiting(key).is_some() {
+            if self.snapshot.waiting_job(key).is_some() {
                 self.snapshot.remove_job(key);
             }
         }
         self.requests.extend(requests);
-        self.keep_jobs(jobs);
+        self.apply_jobs(jobs);
         done.iter().for_each(|job| drop(self.requests.remove(job)));
         if let Some(moves) = moves {
-            self.snapshot.set_moves(moves);
+            self.snapshot.set_move_times(moves);
         }
         if let Some(reservations) = reservations {
             self.snapshot.set_reservations(reservations);
@@ -101,20 +106,20 @@ impl Keeper {
 
     /// Releases resources first and allocates them afterwards, since a job may hold what another
     /// one released, in whatever order their keys are.
-    fn keep_jobs(&mut self, jobs: Vec<JobNews>) {
+    fn apply_jobs(&mut self, jobs: Vec<JobNews>) {
         let mut holding = Vec::new();
         let mut beside = Vec::with_capacity(jobs.len());
         for JobNews { key, is, aside } in jobs {
             match is {
                 Is::Running(job) => {
-                    if self.snapshot.running(key).is_none_or(|known| **known != job) {
-                        if self.snapshot.running(key).is_some() {
+                    if self.snapshot.running_job(key).is_none_or(|known| **known != job) {
+                        if self.snapshot.running_job(key).is_some() {
                             self.snapshot.remove_job(key);
                         }
                         holding.push(job);
                     }
                 }
-                Is::Waiting(job) if self.snapshot.waiting(key).is_some_and(|k| **k == job) => {}
+                Is::Waiting(job) if self.snapshot.waiting_job(key).is_some_and(|k| **k == job) => {}
                 Is::Waiting(job) => self.snapshot.set_waiting(job),
                 Is::Gone => self.snapshot.remove_job(key),
             }

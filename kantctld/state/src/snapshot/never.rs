@@ -35,16 +35,18 @@ pub fn never_fits(state: &State, snapshot: &Snapshot, ask: &Ask) -> Option<Refus
         if let Some(name) = named.find(|name| state.node(name).is_none()) {
             return Some(Refusal::UnknownNode { name: name.clone() });
         }
-        if let Some(refusal) = no_such_feature(state, ask) {
+        if let Some(refusal) = feature_refusal(state, ask) {
             return Some(refusal);
         }
-        let mend = mend(state, snapshot, queue, ask, &reason);
+        let mend = suggest_smaller(state, snapshot, queue, ask, &reason);
         return Some(Refusal::NeverFits { reason: Box::new(reason), mend });
     }
     let near = ask.request.near.filter(|near| near.required);
     if let Some(level) = near.map(|near| near.level).filter(|level| {
         let topology = state.settings().map(|settings| &settings.topology);
-        !topology.is_some_and(|t| t.0.values().any(|position| position.at(*level).is_some()))
+        !topology.is_some_and(|t| {
+            t.0.values().any(|position| position.switch_at_level(*level).is_some())
+        })
     }) {
         return Some(Refusal::NoSuchLevel { level });
     }
@@ -52,7 +54,7 @@ pub fn never_fits(state: &State, snapshot: &Snapshot, ask: &Ask) -> Option<Refus
         let mend = Some(Mend::LeaveRequiredOut);
         return Some(Refusal::NeverFits { reason: Box::new(reason), mend });
     }
-    let reason = snapshot.could_ever_be_admitted(&waiting(state, queue, ask)).err()?;
+    let reason = snapshot.could_ever_be_admitted(&as_waiting_job(state, queue, ask)).err()?;
     Some(Refusal::NeverAdmitted { reason: Box::new(reason) })
 }
 
@@ -66,7 +68,7 @@ pub fn never_fit_together(state: &State, snapshot: &Snapshot, asks: &[Ask]) -> O
     let default = || state.queues().iter().find(|queue| queue.default);
     let of = |ask: &Ask| {
         let queue = ask.queue.as_ref().map_or_else(default, |name| state.queue(name))?;
-        Some(waiting(state, queue, ask))
+        Some(as_waiting_job(state, queue, ask))
     };
     let components: Option<Vec<WaitingJob>> = asks.iter().map(of).collect();
     let (place, reason) = engine::could_ever_start_together(snapshot, components?).err()?;
@@ -77,7 +79,7 @@ pub fn never_fit_together(state: &State, snapshot: &Snapshot, asks: &[Ask]) -> O
 }
 
 /// The refusal of a constraint that no known node satisfies.
-fn no_such_feature(state: &State, ask: &Ask) -> Option<Refusal> {
+fn feature_refusal(state: &State, ask: &Ask) -> Option<Refusal> {
     let asked = ask.request.constraint.as_ref()?;
     let features = || state.nodes().map(|(_, node)| &node.inventory.features);
     if features().any(|features| asked.holds(features)) {
@@ -88,7 +90,7 @@ fn no_such_feature(state: &State, ask: &Ask) -> Option<Refusal> {
 }
 
 /// The submission as the engine would see it.
-fn waiting(state: &State, queue: &Queue, ask: &Ask) -> WaitingJob {
+fn as_waiting_job(state: &State, queue: &Queue, ask: &Ask) -> WaitingJob {
     let qos = ask.qos.as_ref().and_then(|name| state.qos(name));
     let usual = queue.time_limit_default.or(queue.time_limit_max);
     let usual: Option<Span> = usual.into_iter().chain(qos.and_then(|qos| qos.time_limit_max)).min();
@@ -119,7 +121,7 @@ fn waiting(state: &State, queue: &Queue, ask: &Ask) -> WaitingJob {
 }
 
 /// What would fit.
-fn mend(
+fn suggest_smaller(
     state: &State,
     snapshot: &Snapshot,
     queue: &Queue,

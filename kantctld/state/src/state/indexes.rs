@@ -27,17 +27,17 @@ impl State {
         }
         if alive {
             self.living.insert(key, owner, bounds);
-            self.dependency_index.live(record);
+            self.dependency_index.insert_unfinished(record);
         } else {
             self.living.remove(key, owner, bounds);
             if self.living.has_none_of(key.job) {
-                self.dependency_index.rest(record);
+                self.dependency_index.remove_finished(record);
             }
         }
     }
 
     /// Builds the indexes, and lets jobs that were read one by one share equal values.
-    pub(crate) fn index(&mut self) {
+    pub(crate) fn build_indexes(&mut self) {
         let mut last: Arc<[Rlimit]> = Arc::default();
         for record in self.jobs.values_mut().filter_map(Arc::get_mut) {
             let own = &mut record.spec.ask.rlimits;
@@ -52,9 +52,9 @@ impl State {
         for record in self.jobs.values() {
             dependency_index.bind(record, |job| self.jobs.contains_key(&job));
             let lives = record.elements.values().any(|element| element.phase != Phase::Done);
-            footprint.read(record, &self.blobs, (lives, !self.is_textless(record.id)));
+            footprint.insert_restored(record, &self.blobs, (lives, !self.is_textless(record.id)));
             if lives {
-                dependency_index.live(record);
+                dependency_index.insert_unfinished(record);
             }
             if let Some(replica) = record.spec.ask.replica.as_ref().filter(|_| lives) {
                 replicas.entry(replica.service.clone()).or_default().insert(record.id);

@@ -33,7 +33,7 @@ impl State {
 
     /// Ends a replacement of the cluster key, and makes sure that no generation is used again. For
     /// a state restored from a backup: the restored controller's file has the key of the cluster.
-    pub fn settle_keys(&mut self, skipped: u32) {
+    pub fn end_key_rotation(&mut self, skipped: u32) {
         let generation = self.keys.generation.saturating_add(skipped);
         self.keys = KeyStatus { generation, ..KeyStatus::default() };
     }

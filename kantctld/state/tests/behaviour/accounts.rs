@@ -57,7 +57,7 @@ fn of(mut command: Command, user: u32, more: &[u32], is_operator: bool) -> Comma
 fn submit(house: &mut House, ask: Ask, user: u32, groups: &[u32]) -> JobKey {
     let command = of(house.submission(ask), user, groups, false);
     house.apply(command);
-    JobKey::single(house.state.last_job())
+    JobKey::single(house.state.last_job_id())
 }
 
 fn refused(house: &mut House, ask: Ask, user: u32, groups: &[u32]) -> Refusal {
@@ -77,7 +77,7 @@ fn where_there_are_accounts_only_those_may_be_named() {
     reconfigure(&mut house, vec![account("vision", &[], &[])], |_| ());
     submit(&mut house, charged_to("vision"), STRANGER, &[]);
     submit(&mut house, Ask::default(), STRANGER, &[]);
-    let refusal = refused(&mut house, charged_to("anything"), STRANGER, &[]).with_hint();
+    let refusal = refused(&mut house, charged_to("anything"), STRANGER, &[]).text_with_hint();
     assert!(refusal.contains("no account `anything`; there are vision"), "{refusal}");
 }
 
@@ -96,10 +96,10 @@ fn an_account_is_named_by_its_users_and_its_groups_members_alone() {
             "account vision is not open to you; {mend}, or ask an operator to add you to its \
              `users` in kantctld.toml"
         );
-        assert_eq!(refusal.with_hint(), sentence);
+        assert_eq!(refusal.text_with_hint(), sentence);
     }
     reconfigure(&mut house, vec![account("vision", &[7], &[])], |_| ());
-    let refusal = refused(&mut house, charged_to("vision"), STRANGER, &[]).with_hint();
+    let refusal = refused(&mut house, charged_to("vision"), STRANGER, &[]).text_with_hint();
     assert!(refusal.contains("not open to you; leave --account out, or"), "{refusal}");
 }
 
@@ -116,10 +116,10 @@ fn operators_and_root_name_any_account() {
     for (user, is_operator) in [(STRANGER, true), (0, false)] {
         let command = of(house.submission(charged_to("vision")), user, &[], is_operator);
         house.apply(command);
-        let key = JobKey::single(house.state.last_job());
+        let key = JobKey::single(house.state.last_job_id());
         assert_eq!(account_of(&house, key).as_deref(), Some("vision"), "{user}");
     }
-    assert_eq!(house.state.last_job().0, 2);
+    assert_eq!(house.state.last_job_id().0, 2);
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn a_job_without_account_is_charged_to_the_first_of_which_its_user_is_a_member()
     }
     let command = of(house.submission(Ask::default()), STRANGER, &[], true);
     house.apply(command);
-    let key = JobKey::single(house.state.last_job());
+    let key = JobKey::single(house.state.last_job_id());
     assert_eq!(account_of(&house, key), None, "an operator is no member by that");
 }
 
@@ -179,7 +179,7 @@ fn naming_an_account_of_others_opens_no_queue_and_no_reservation() {
     let refusal = refused(&mut house, Ask::default(), STRANGER, &[]);
     assert!(matches!(refusal, Refusal::QueueClosed { .. }));
     submit(&mut house, Ask::default(), 7, &[]);
-    assert_eq!(house.state.last_job().0, 3, "a member need not name the account");
+    assert_eq!(house.state.last_job_id().0, 3, "a member need not name the account");
 }
 
 #[test]
@@ -197,9 +197,9 @@ fn who_is_no_member_any_more_keeps_waiting_jobs_but_revives_none() {
         |_| (),
     );
     let (record, _) = house.state.element(waits).unwrap();
-    let asked = state::may_wait(&house.state, record, false, &record.spec.ask);
+    let asked = state::check_could_wait(&house.state, record, false, &record.spec.ask);
     assert!(matches!(asked, Err(Refusal::AccountClosed { .. })), "{asked:?}");
-    assert_eq!(state::may_wait(&house.state, record, true, &record.spec.ask), Ok(()));
+    assert_eq!(state::check_could_wait(&house.state, record, true, &record.spec.ask), Ok(()));
     assert_eq!(house.phase(waits), common::job::Phase::Pending);
     let again = |actor| Command::RequeueJob { actor, target: Target { key: over } };
     assert!(matches!(house.refused(again(USER)), Refusal::AccountClosed { .. }));

@@ -42,14 +42,14 @@ fn a_queue_and_all_above_it_must_let_them_in() {
     });
     let asks = |text: &str| Ask { queue: text.parse().ok(), ..Ask::default() };
     let command = with_groups(&mut house, asks("staff"), &[]);
-    let refusal = house.refused(command).with_hint();
+    let refusal = house.refused(command).text_with_hint();
     assert!(refusal.starts_with("queue staff is not open to you; name another"), "{refusal}");
     let command = with_groups(&mut house, asks("night"), &[8]);
     let refusal = house.refused(command).to_string();
     assert!(refusal.contains("staff is not open to you, and night is below it"), "{refusal}");
     let command = with_groups(&mut house, asks("night"), &[8, 7]);
     house.apply(command);
-    assert_eq!(house.state.last_job().0, 1);
+    assert_eq!(house.state.last_job_id().0, 1);
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_finished_job_lives_again_only_where_its_user_may_still_queue() {
     configure(&mut house, |settings| settings.queues[0].access = group(7));
     let command = with_groups(&mut house, Ask::default(), &[7]);
     house.apply(command);
-    let key = common::id::JobKey::single(house.state.last_job());
+    let key = common::id::JobKey::single(house.state.last_job_id());
     let cancel = house.cancel(key);
     house.apply(cancel);
     let again = house.requeue(key);
@@ -98,7 +98,7 @@ fn a_qos_is_known_open_and_bounds_the_time_limit() {
         ..Ask::default()
     };
     let command = house.submission(asks("quick", None));
-    assert!(house.refused(command).with_hint().contains("this cluster has none"));
+    assert!(house.refused(command).text_with_hint().contains("this cluster has none"));
     configure(&mut house, |settings| {
         settings.qos = vec![qos("quick"), Qos { access: group(7), ..qos("staff") }];
     });
@@ -108,7 +108,7 @@ fn a_qos_is_known_open_and_bounds_the_time_limit() {
         ("quick", Some(6), "QoS quick allows at most 05:00 (requested: 06:00)"),
     ] {
         let command = house.submission(asks(text, minutes));
-        let refusal = house.refused(command).with_hint();
+        let refusal = house.refused(command).text_with_hint();
         assert!(refusal.contains(word), "{refusal}");
     }
     let short = Ask { queue: "short".parse().ok(), ..asks("quick", None) };

@@ -37,7 +37,7 @@ fn an_update_of_an_array_is_one_event_and_stands_in_the_story_of_each_task_that_
     let few = Patch::default().with(Attribute::ArrayLimit, 3_u32);
     let events = house.apply(update(key, few));
     assert!(matches!(&events[..], [Event::JobUpdated { key: updated, .. }] if *updated == key));
-    assert_eq!(state::event::changed(&events), Ok(vec![key]));
+    assert_eq!(state::event::changed_jobs(&events), Ok(vec![key]));
     house.wait(1);
     house.apply(Command::HoldJob { actor: USER, target: Target { key: task(7) } });
     let lines = timeline(&house, task(7));
@@ -53,7 +53,7 @@ fn an_update_of_an_array_reaches_the_nodes_of_its_tasks_and_the_eyes_of_the_sche
     let limit = Some(Span::from_minutes(60));
     let key = JobKey::single(house.submit(Ask { time_limit: limit, ..array(10) }));
     let task = |index| JobKey { index: Some(ArrayIndex(index)), ..key };
-    let mut keeper = state::snapshot::Keeper::new(&house.state);
+    let mut keeper = state::snapshot::SnapshotKeeper::new(&house.state);
     for (index, node) in [(0, "g1"), (1, "g2"), (2, "g2")] {
         let first = index * 2;
         let allocation = vec![share(node, first, 2, &[])];
@@ -65,8 +65,9 @@ fn an_update_of_an_array_reaches_the_nodes_of_its_tasks_and_the_eyes_of_the_sche
     let events = house.apply(update(key, less));
     assert_eq!(state::effect::touched_nodes(&events).len(), 2);
     keeper.update(&house.state, &events);
-    let fresh = state::snapshot::Keeper::new(&house.state);
-    let waiting = |keeper: &state::snapshot::Keeper| keeper.snapshot().waiting(task(5)).cloned();
+    let fresh = state::snapshot::SnapshotKeeper::new(&house.state);
+    let waiting =
+        |keeper: &state::snapshot::SnapshotKeeper| keeper.snapshot().waiting_job(task(5)).cloned();
     assert_eq!(waiting(&keeper), waiting(&fresh));
     assert_eq!(waiting(&keeper).unwrap().time_limit, Some(Span::from_minutes(5)));
 }
@@ -76,15 +77,15 @@ fn the_deadline_of_an_array_is_that_of_all_its_tasks_and_moves_with_them() {
     let mut house = House::new();
     let deadline = |minutes| Some(house_time(minutes));
     let key = JobKey::single(house.submit(Ask { deadline: deadline(10), ..array(100) }));
-    assert_eq!(state::missed(&house.state, house_time(9)), []);
-    assert_eq!(state::missed(&house.state, house_time(10)).len(), 100);
+    assert_eq!(state::jobs_past_deadline(&house.state, house_time(9)), []);
+    assert_eq!(state::jobs_past_deadline(&house.state, house_time(10)).len(), 100);
     let later = Patch::default().with(Attribute::Deadline, house_time(20));
     house.apply(update(key, later));
-    assert_eq!(state::missed(&house.state, house_time(19)), []);
-    assert_eq!(state::missed(&house.state, house_time(20)).len(), 100);
+    assert_eq!(state::jobs_past_deadline(&house.state, house_time(19)), []);
+    assert_eq!(state::jobs_past_deadline(&house.state, house_time(20)).len(), 100);
     let cancel = house.cancel(key);
     house.apply(cancel);
-    assert_eq!(state::missed(&house.state, house_time(20)), []);
+    assert_eq!(state::jobs_past_deadline(&house.state, house_time(20)), []);
 }
 
 /// The time this number of minutes after the house begins.
@@ -116,11 +117,11 @@ fn what_is_over_is_forgotten_in_bounded_parts_what_was_over_first_before_all_els
         quietly(&mut house, cancel);
         house.now = house.now + Span(1);
     }
-    assert!(!house.state.old(house.now).1, "nothing is old");
+    assert!(!house.state.jobs_to_forget(house.now).1, "nothing is old");
     house.wait(2 * 60 * 60);
     let mut all = Vec::new();
     for (count, is_more) in [(1000, true), (1000, true), (500, false), (0, false)] {
-        assert_eq!(house.state.old(house.now).1, is_more);
+        assert_eq!(house.state.jobs_to_forget(house.now).1, is_more);
         let events = quietly(&mut house, Command::ForgetDone);
         let keys = forgotten(&events);
         assert_eq!(keys.len(), count);
@@ -183,7 +184,7 @@ fn requests_of_a_user_who_submits_and_cancels_without_end_are_kept_up_to_a_numbe
     // Old requests are forgotten in bounded parts, without a minute between them.
     house.wait(11 * 60);
     for is_more in [true, false] {
-        assert_eq!(house.state.old(house.now).1, is_more);
+        assert_eq!(house.state.jobs_to_forget(house.now).1, is_more);
         quietly(&mut house, Command::ForgetDone);
     }
     assert!(requests(&house) <= 1501 + 1, "{}", requests(&house));

@@ -34,7 +34,7 @@ fn cancelling_a_running_job_stops_it_and_keeps_its_place_until_the_node_lets_go(
     let cancel = house.cancel(id.key);
     house.apply(cancel.clone());
     assert_eq!((house.phase(id.key), house.want("g1", id)), (Phase::Completing, Some(Want::Stop)));
-    assert!(house.state.ledger().on(&crate::house::name("g1")).is_some());
+    assert!(house.state.ledger().holdings_on(&crate::house::name("g1")).is_some());
     let refusal = house.refused(cancel).to_string();
     assert_eq!(refusal, "job 1 is already ending");
     house.report("g1", id, end(EndCause::Stopped, 143));
@@ -71,7 +71,7 @@ fn cancelling_an_array_ends_all_its_tasks_that_live() {
     house.apply(cancel);
     let cancel = house.cancel(JobKey::single(job));
     let events = house.apply(cancel.clone());
-    assert_eq!(state::event::changed(&events), Ok(vec![task(0), task(2)]));
+    assert_eq!(state::event::changed_jobs(&events), Ok(vec![task(0), task(2)]));
     house.report("g1", id, end(EndCause::Stopped, 0));
     house.refused(cancel);
     let unknown = house.cancel(task(3));
@@ -137,7 +137,7 @@ fn a_finished_job_lives_again_only_by_the_rules_of_today() {
         owner.uid = crate::house::OPERATOR.uid;
     }
     house.apply(command);
-    let root = JobKey::single(house.state.last_job());
+    let root = JobKey::single(house.state.last_job_id());
     let plain = house.job();
     let time_limit = Some(Span::from_minutes(90));
     let long = JobKey::single(house.submit(Ask { time_limit, ..Ask::default() }));

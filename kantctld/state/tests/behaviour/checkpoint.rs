@@ -7,7 +7,7 @@ use common::reason::Refusal;
 use common::time::Time;
 use common::wire::node::StepPhase;
 use query::view::{job_detail, job_view};
-use state::snapshot::{Keeper, snapshot};
+use state::snapshot::{SnapshotKeeper, snapshot};
 use state::{Actor, Command, Event, RoundStart, Target};
 
 fn checkpoint(actor: Actor, key: JobKey) -> Command {
@@ -34,21 +34,21 @@ fn a_running_job_loses_what_it_did_since_it_said_so() {
     let id = living(&mut house);
     let began = house.now;
     assert_eq!(shown(&house, id.key), None);
-    assert_eq!(snapshot(&house.state).running(id.key).unwrap().loses_since(), began);
-    let mut keeper = Keeper::new(&house.state);
+    assert_eq!(snapshot(&house.state).running_job(id.key).unwrap().unsaved_since(), began);
+    let mut keeper = SnapshotKeeper::new(&house.state);
     house.wait(600);
     let events = house.apply(checkpoint(USER, id.key));
     let at = house.now;
     assert_eq!(events, [Event::JobSaved { id, by: USER.uid, at }]);
-    assert_eq!(state::event::saved(&events), Some(at));
+    assert_eq!(state::event::saved_at(&events), Some(at));
     assert!(state::effect::wakes_scheduler(&events), "it may be moved now");
     assert!(state::effect::touched_nodes(&events).is_empty());
     assert_eq!((shown(&house, id.key), house.phase(id.key)), (Some(at), Phase::Running));
     let seen = snapshot(&house.state);
-    let job = seen.running(id.key).unwrap();
-    assert_eq!((job.started_at, job.saved_at, job.loses_since()), (began, Some(at), at));
+    let job = seen.running_job(id.key).unwrap();
+    assert_eq!((job.started_at, job.saved_at, job.unsaved_since()), (began, Some(at), at));
     keeper.update(&house.state, &events);
-    assert_eq!(keeper.snapshot().running(id.key), seen.running(id.key), "kept up to date");
+    assert_eq!(keeper.snapshot().running_job(id.key), seen.running_job(id.key), "kept up to date");
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_story_tells_of_the_last_time_alone() {
 fn only_a_job_that_has_begun_may_and_its_owner_and_operators() {
     let mut house = House::new();
     let waits = house.job();
-    let refusal = house.refused(checkpoint(USER, waits)).with_hint();
+    let refusal = house.refused(checkpoint(USER, waits)).text_with_hint();
     assert_eq!(
         refusal,
         "cannot checkpoint job 1: it is PENDING; call `kantctl checkpoint` in its script, after \
@@ -99,7 +99,7 @@ fn only_a_job_that_has_begun_may_and_its_owner_and_operators() {
 
     let cancel = house.cancel(id.key);
     house.apply(cancel);
-    let refusal = house.refused(checkpoint(USER, id.key)).with_hint();
+    let refusal = house.refused(checkpoint(USER, id.key)).text_with_hint();
     assert!(refusal.contains("it is COMPLETING; it is ending"), "{refusal}");
     house.report("g1", id, exited(0));
     let refusal = house.refused(checkpoint(USER, id.key)).to_string();
@@ -121,7 +121,7 @@ fn another_attempt_begins_without_one() {
     let again = house.start(id.key, vec![share("g1", 0, 2, &[0])]);
     house.report("g1", again, running());
     assert_eq!(shown(&house, id.key), None);
-    assert_eq!(snapshot(&house.state).running(id.key).unwrap().loses_since(), house.now);
+    assert_eq!(snapshot(&house.state).running_job(id.key).unwrap().unsaved_since(), house.now);
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn of_an_array_those_that_run_are_meant_and_one_by_its_key() {
     assert_eq!([one, two, three].map(|key| shown(&house, key)), [None, Some(house.now), None]);
     house.wait(60);
     let events = house.apply(checkpoint(USER, JobKey::single(job)));
-    assert_eq!(state::event::changed(&events), Ok(vec![one, two]), "the third waits");
+    assert_eq!(state::event::changed_jobs(&events), Ok(vec![one, two]), "the third waits");
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn of_a_set_any_component_speaks_for_all() {
     for named in ["1", "1+0", "1+1", "2"] {
         house.wait(60);
         let events = house.apply(checkpoint(USER, named.parse().unwrap()));
-        assert_eq!(state::event::changed(&events), Ok(vec![one, two]), "{named}");
+        assert_eq!(state::event::changed_jobs(&events), Ok(vec![one, two]), "{named}");
         assert_eq!([one, two].map(|key| shown(&house, key)), [Some(house.now); 2], "{named}");
     }
 }

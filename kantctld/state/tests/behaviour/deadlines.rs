@@ -15,7 +15,7 @@ fn due_in(house: &House, minutes: u64) -> Ask {
 
 /// Does what the leader's timer does.
 fn look(house: &mut House) -> Vec<Event> {
-    let due = state::missed(&house.state, house.now);
+    let due = state::jobs_past_deadline(&house.state, house.now);
     due.into_iter().flat_map(|key| house.apply(Command::DeadlineOver { key })).collect()
 }
 
@@ -73,7 +73,7 @@ fn a_running_job_ends_at_its_time_limit_or_its_deadline_whichever_is_sooner() {
     let late = house.start(key, vec![share("g2", 0, 1, &[])]);
     assert_eq!(limit(&house, late, "g2"), Some(Span::from_minutes(5)));
     let deadline = house.state.job(key.job).unwrap().spec.ask.deadline;
-    assert_eq!(snapshot::snapshot(&house.state).running(key).unwrap().ends_by, deadline);
+    assert_eq!(snapshot::snapshot(&house.state).running_job(key).unwrap().ends_by, deadline);
     house.report("g2", late, running());
     house.wait(300);
     let events = look(&mut house);

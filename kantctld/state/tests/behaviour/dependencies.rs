@@ -5,7 +5,7 @@ use crate::house::{House, OPERATOR, OTHER, USER, exited, running, share};
 use common::id::{ArrayIndex, JobId, JobKey};
 use common::job::{Ask, Attribute, Dependency, Outcome, Patch, Phase};
 use common::reason::{Refusal, WaitReason};
-use state::snapshot::Keeper;
+use state::snapshot::SnapshotKeeper;
 use state::{Command, Event, Target, Verdict, verdict};
 
 fn waits_for(text: &str) -> Ask {
@@ -75,11 +75,11 @@ fn a_start_before_its_time_is_refused_and_the_engine_is_notified_of_the_wait() {
     let id = house.attempt_of(second);
     let events = house.enact(id, vec![share("g1", 0, 2, &[])]);
     assert!(matches!(events.as_slice(), [Event::RoundEntryRefused { .. }]), "{events:?}");
-    let keeper = Keeper::new(&house.state);
-    let waiting = |keeper: &Keeper, key| keeper.snapshot().waiting(key).unwrap().awaits;
+    let keeper = SnapshotKeeper::new(&house.state);
+    let waiting = |keeper: &SnapshotKeeper, key| keeper.snapshot().waiting_job(key).unwrap().awaits;
     assert!(waiting(&keeper, second) && !waiting(&keeper, first));
     run(&mut house, first, 0);
-    assert!(!waiting(&Keeper::new(&house.state), second));
+    assert!(!waiting(&SnapshotKeeper::new(&house.state), second));
     run(&mut house, second, 0);
 }
 
@@ -95,7 +95,10 @@ fn a_delay_counts_from_the_start() {
     let start = house.attempt_of(second);
     let events = house.enact(start, vec![share("g2", 0, 2, &[])]);
     assert!(matches!(events.as_slice(), [Event::RoundEntryRefused { .. }]), "{events:?}");
-    assert_eq!(Keeper::new(&house.state).snapshot().waiting(second).unwrap().begin_at, Some(at));
+    assert_eq!(
+        SnapshotKeeper::new(&house.state).snapshot().waiting_job(second).unwrap().begin_at,
+        Some(at)
+    );
     house.wait(300);
     run_on_g2(&mut house, second);
 }
@@ -171,14 +174,14 @@ fn jobs_of_one_name_run_one_after_the_other() {
     let other = JobKey::single(house.submit(waits_for("singleton")));
     assert!(is_free(&house, first) && is_free(&house, other));
     assert_eq!((of(&house, second), of(&house, third)), (Verdict::Waits, Verdict::Waits));
-    let mut keeper = Keeper::new(&house.state);
+    let mut keeper = SnapshotKeeper::new(&house.state);
     let id = house.attempt_of(first);
     let mut events = house.enact(id, vec![share("g1", 0, 2, &[])]);
     events.extend(house.report("g1", id, running()));
     events.extend(house.report("g1", id, exited(0)));
     keeper.update(&house.state, &events);
-    assert!(!keeper.snapshot().waiting(second).unwrap().awaits, "it is woken");
-    assert!(keeper.snapshot().waiting(third).unwrap().awaits);
+    assert!(!keeper.snapshot().waiting_job(second).unwrap().awaits, "it is woken");
+    assert!(keeper.snapshot().waiting_job(third).unwrap().awaits);
     let cancel = house.cancel(second);
     house.apply(cancel);
     assert!(is_free(&house, third));
@@ -263,7 +266,7 @@ fn what_a_job_waits_for_is_changed_but_never_to_itself() {
                 let dependency: Dependency = text.parse().unwrap();
                 Patch::default().with(Attribute::Dependency, dependency)
             }
-            None => Patch::default().without(Attribute::Dependency),
+            None => Patch::default().with_removed(Attribute::Dependency),
         }),
     };
     house.apply(update(USER, b, Some(format!("afterok:{a}"))));

@@ -24,7 +24,7 @@ fn meet_fault(house: &mut House, key: JobKey, node: &str) -> Vec<Event> {
 
 fn not_before(house: &House, key: JobKey) -> Option<Time> {
     let seen = state::snapshot::snapshot(&house.state);
-    seen.waiting(key).unwrap().not_before
+    seen.waiting_job(key).unwrap().not_before
 }
 
 fn message(house: &House, key: JobKey) -> Option<String> {

@@ -49,7 +49,10 @@ fn check_is_lived(state: &State) {
     let phases = [1, 2, 3, 4, 5].map(phase);
     let expected = [Phase::Done, Phase::Running, Phase::Pending, Phase::Starting, Phase::Pending];
     assert_eq!(phases, expected);
-    assert!(state.ledger().on(&name("g1")).is_some() && state.ledger().on(&name("g2")).is_some());
+    assert!(
+        state.ledger().holdings_on(&name("g1")).is_some()
+            && state.ledger().holdings_on(&name("g2")).is_some()
+    );
     assert_eq!(state::invariant::check(state), Vec::<String>::new());
 }
 

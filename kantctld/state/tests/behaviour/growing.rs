@@ -140,7 +140,7 @@ fn each_share_is_charged_from_when_it_was_given() {
         used.iter().flat_map(|(_, hours)| hours.values()).map(|used| used.cpu_milliseconds).sum()
     });
     assert_eq!(fresh(&state::charging::running_usage(&house.state, now)), 2 * 110_000 + 2 * 10_000);
-    let lives = query::history::running(&house.state, now).next().unwrap();
+    let lives = query::history::unfinished_runs(&house.state, now).next().unwrap();
     assert_eq!(lives.cpu_milliseconds, 240_000);
     house.wait(10);
     house.report("g2", id, exited(0));

@@ -8,8 +8,8 @@ fn a_job_waits_since_it_was_released_and_not_since_it_was_held() {
     let mut house = House::new();
     let key = house.job();
     let since = |house: &House| {
-        let keeper = state::snapshot::Keeper::new(&house.state);
-        keeper.snapshot().waiting(key).map(|job| job.since())
+        let keeper = state::snapshot::SnapshotKeeper::new(&house.state);
+        keeper.snapshot().waiting_job(key).map(|job| job.since())
     };
     let submitted = since(&house);
     assert!(submitted.is_some());

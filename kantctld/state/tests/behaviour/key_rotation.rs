@@ -112,7 +112,7 @@ fn only_operators_rotate_and_leave_hosts_behind() {
 fn a_restored_state_has_no_rotation_and_repeats_no_generation() {
     let mut house = House::new();
     house.apply(rotate("new"));
-    house.state.settle_keys(1000);
+    house.state.end_key_rotation(1000);
     let status = house.state.key_status();
     assert!(status.is_settled() && status.authority.is_none() && status.generation == 1001);
 }

@@ -28,7 +28,7 @@ fn running_gang(house: &mut House, launch: Launch) -> AttemptId {
 }
 
 fn held_on(house: &House, node: &str) -> u32 {
-    let held = house.state.ledger().on(&crate::house::name(node));
+    let held = house.state.ledger().holdings_on(&crate::house::name(node));
     held.map_or(0, |held| held.cpus().len())
 }
 

@@ -46,7 +46,7 @@ fn a_lost_node_sends_its_jobs_back_to_their_queues_or_ends_them() {
     house.lose("g1");
     assert_eq!(house.phase(again.key), Phase::Pending);
     assert_eq!(house.outcome(once.key), Some(Outcome::NodeLost));
-    assert!(house.state.ledger().on(&name("g1")).is_none());
+    assert!(house.state.ledger().holdings_on(&name("g1")).is_none());
 
     // The node returns and still runs both. Neither is wanted, so it must kill them.
     let next = house.start(again.key, vec![share("g2", 0, 2, &[])]);

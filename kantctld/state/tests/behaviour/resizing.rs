@@ -197,7 +197,7 @@ fn a_round_has_an_elastic_job_give_nodes_up_and_run_on() {
     assert!(events.iter().any(is_resized), "{events:?}");
     let seen = |house: &House| {
         let seen = state::snapshot::snapshot(&house.state);
-        let job = seen.running(id.key).unwrap();
+        let job = seen.running_job(id.key).unwrap();
         (job.leaving, job.yields_to, job.nodes_min, job.allocation.shares().len())
     };
     assert_eq!(seen(&house), (1, Some(by), None, 2), "what rounds see of it");

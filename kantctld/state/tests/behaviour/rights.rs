@@ -179,7 +179,7 @@ fn the_hold_of_a_coordinator_is_for_coordinators_and_operators_to_end() {
     assert_eq!(reason.code, "JobHeldAdmin");
     assert!(reason.sentence.contains("held by a coordinator"), "{}", reason.sentence);
     house.apply(release(&coordinator));
-    assert!(!house.element(key).held && !house.element(key).held_by.coordinator());
+    assert!(!house.element(key).held && !house.element(key).held_by.includes_coordinator());
     house.apply(hold(&coordinator));
     house.apply(hold(&OPERATOR));
     assert_eq!(house.refused(release(&coordinator)), Refusal::HeldByOperator { key });

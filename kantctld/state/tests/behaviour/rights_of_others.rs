@@ -33,7 +33,7 @@ fn what_can_never_be_changed_or_removed_is_refused_to_everyone() {
     let key = submitted(&mut house, "lab", None);
     let before = house.state.job(key.job).unwrap().spec.ask.clone();
     for row in ROWS {
-        let (value, none) = (Value::Flag(true), Patch::default().without(row.attribute));
+        let (value, none) = (Value::Flag(true), Patch::default().with_removed(row.attribute));
         let set = Patch::default().with(row.attribute, value);
         for actor in [USER, OPERATOR, coordinator(&["lab"], &[])] {
             if row.changeable == Changeable::Never {
@@ -61,7 +61,7 @@ fn a_coordinator_changes_only_how_a_job_is_scheduled() {
         let patch = match row.attribute {
             JobName => Patch::default().with(JobName, "other".to_owned()),
             MailType => Patch::default().with(MailType, Value::Flag(true)),
-            attribute if row.removed != Removed::Never => Patch::default().without(attribute),
+            attribute if row.removed != Removed::Never => Patch::default().with_removed(attribute),
             _ => continue,
         };
         let stamped = state::Stamped { at: house.now, command: update(&boss, key, patch) };

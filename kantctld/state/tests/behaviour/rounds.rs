@@ -134,7 +134,7 @@ fn what_is_held_stays_held_when_the_node_shrinks_under_it() {
     house.apply(hello);
     assert_eq!(house.phase(key), Phase::Running);
     let seen = state::snapshot::snapshot(&house.state);
-    let given = &seen.running(key).unwrap().allocation.shares()[0];
+    let given = &seen.running_job(key).unwrap().allocation.shares()[0];
     assert_eq!((given.cpus.to_string().as_str(), given.gpus.len()), ("4-7", 2));
     let next = house.job();
     let not_there = StartRefusal::NotThere(name("g1"));
@@ -151,7 +151,7 @@ fn a_gpu_that_is_gone_leaves_a_hole_and_the_others_keep_their_numbers() {
     let hello = house.hello("g1", changed, &[]);
     house.apply(hello);
     let held = |house: &House| -> Vec<u16> {
-        let held = house.state.ledger().on(&name("g1"));
+        let held = house.state.ledger().holdings_on(&name("g1"));
         held.into_iter().flat_map(|held| held.gpus()).map(|gpu| gpu.0).collect()
     };
     let (gone, there) = (house.job(), house.job());

@@ -5,7 +5,7 @@ use common::id::JobKey;
 use common::job::{Ask, Outcome};
 use common::policy::{Backfill, RunTimes};
 use common::time::Span;
-use state::snapshot::Keeper;
+use state::snapshot::SnapshotKeeper;
 use state::{Command, Settings, Target};
 
 fn hour_long() -> Ask {
@@ -59,17 +59,17 @@ fn rounds_plan_by_it_where_the_queue_says_so_from_its_next_configuration_on() {
     let mut house = House::new();
     run_for(&mut house, 100);
     let key = JobKey::single(house.submit(hour_long()));
-    let mut keeper = Keeper::default();
+    let mut keeper = SnapshotKeeper::default();
     let mut seen = |house: &mut House, run_times| {
         let backfill = Backfill { run_times, ..Backfill::default() };
         let queues = vec![common::policy::queue::Queue { backfill, ..queue("main", true) }];
         let events = house.apply(Command::Configure(Settings { queues, ..settings() }));
         if keeper.snapshot().waiting_count() == 0 {
-            keeper = Keeper::new(&house.state);
+            keeper = SnapshotKeeper::new(&house.state);
         } else {
             keeper.update(&house.state, &events);
         }
-        keeper.snapshot().waiting(key).unwrap().expected
+        keeper.snapshot().waiting_job(key).unwrap().expected
     };
     assert_eq!(seen(&mut house, RunTimes::Limit), None);
     assert_eq!(seen(&mut house, RunTimes::Expected), Some(Span::from_seconds(100)));

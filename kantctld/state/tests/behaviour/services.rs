@@ -58,13 +58,16 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     let refused = house.refused(with_port("other", 8000));
     assert_eq!(refused.to_string(), "port 8000 is that of service chat");
     let refused = house.refused(act(USER, "nosuch", ServiceAction::Pause));
-    assert_eq!(refused.with_hint(), "there is no service `nosuch`; see `kantctl service list`");
+    assert_eq!(
+        refused.text_with_hint(),
+        "there is no service `nosuch`; see `kantctl service list`"
+    );
     let scale =
         |role: &str, replicas| ServiceAction::Scale { role: role.parse().unwrap(), replicas };
     let refused = house.refused(act(USER, "chat", scale("worker", 4)));
     assert!(refused.to_string().contains("has 1 to 3 replicas, 4 were asked for"), "{refused}");
     let refused = house.refused(act(USER, "chat", scale("decode", 1)));
-    assert!(refused.with_hint().ends_with("there are worker"), "{refused}");
+    assert!(refused.text_with_hint().ends_with("there are worker"), "{refused}");
     let refused = house.refused(act(USER, "chat", ServiceAction::Promote));
     assert!(refused.to_string().contains("no canaries"), "{refused}");
     let refused = house.refused(act(USER, "chat", ServiceAction::RollBack { to: None }));

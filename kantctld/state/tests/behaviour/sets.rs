@@ -94,8 +94,8 @@ fn it_is_one_request_with_numbers_that_follow_each_other() {
     let repeated = Event::JobSubmitted { job: common::id::JobId(1), tasks: 1, repeated: true };
     assert_eq!(again, [repeated]);
     assert_eq!(house.state.jobs().count(), 3);
-    assert_eq!(house.state.meant(key("1+2")), key("3"));
-    assert_eq!(house.state.meant(key("2+1")), key("2+1"), "2 is no set");
+    assert_eq!(house.state.resolve_key(key("1+2")), key("3"));
+    assert_eq!(house.state.resolve_key(key("2+1")), key("2+1"), "2 is no set");
     let launch = |job: &str| house.state.job(key(job).job).unwrap().spec.ask.launch;
     assert_eq!((launch("1"), launch("2"), launch("3")), (Launch::Once, Launch::Held, Launch::Held));
 }
@@ -129,7 +129,7 @@ fn what_makes_no_set_is_refused_and_nothing_of_it_stays() {
         let mut house = House::new();
         let refusal = house.refused(submission(asks)).to_string();
         assert!(refusal.contains(says), "{refusal}");
-        assert_eq!(house.state.last_job().0, 0);
+        assert_eq!(house.state.last_job_id().0, 0);
     }
 }
 
@@ -237,7 +237,7 @@ fn it_is_held_cancelled_and_started_again_by_its_first_number() {
         let refusal = house.refused(Command::CancelJob { actor: USER, target: target(named) });
         assert!(matches!(refusal, Refusal::PartOfSet(_)), "{named}: {refusal}");
         let refusal = house.refused(Command::HoldJob { actor: USER, target: target(named) });
-        assert!(refusal.with_hint().contains("name 1"), "{refusal}");
+        assert!(refusal.text_with_hint().contains("name 1"), "{refusal}");
     }
     house.apply(Command::CancelJob { actor: USER, target: target("1") });
     let cancelled = Some(Outcome::Cancelled);
@@ -358,9 +358,9 @@ fn a_set_may_be_made_to_yield_only_if_each_of_its_components_may() {
         let ask = |preemptible| Ask { preemptible: Some(preemptible), ..tasks_of(1) };
         house.apply(submission(vec![ask(true), ask(second)]));
         start(&mut house);
-        let snapshot = state::snapshot::Keeper::new(&house.state);
+        let snapshot = state::snapshot::SnapshotKeeper::new(&house.state);
         for job in ["1", "2"] {
-            let running = snapshot.snapshot().running(key(job)).unwrap();
+            let running = snapshot.snapshot().running_job(key(job)).unwrap();
             assert_eq!(running.preemptible, expected, "component {job}");
         }
     }
@@ -429,7 +429,7 @@ fn its_components_are_forgotten_together_when_a_user_has_too_many_finished_jobs(
         house.now = house.now + Span(1);
         let submission = house.submission(Ask::default());
         house.apply(submission);
-        let single = house.state.last_job();
+        let single = house.state.last_job_id();
         let (one, two) = both(&house, |house, key| house.state.job(key.job).is_some());
         assert_eq!((one, two), (is_kept, is_kept));
         let cancel = house.cancel(JobKey::single(single));

@@ -47,7 +47,7 @@ fn jobs_share_a_gpu_as_long_as_there_is_some_of_it_left() {
     let whole = JobKey::single(house.submit(asks(GpuRequest::PerNode(Gpus(1)))));
     let first = house.start(half, vec![part(0, 500)]);
     house.start(third, vec![part(1, 300)]);
-    let held = |house: &House| house.state.ledger().on(&name("g1")).unwrap().clone();
+    let held = |house: &House| house.state.ledger().holdings_on(&name("g1")).unwrap().clone();
     assert_eq!(held(&house).gpu_milli(GpuIndex(1)), GpuMilli(800));
     let taken = StartRefusal::Taken(name("g1"));
     assert_eq!(refusal(&house.enact(attempt(most, 1), vec![part(2, 700)])), taken);
@@ -88,7 +88,7 @@ fn a_job_gets_parts_of_as_many_gpus_as_it_asked_for() {
     assert_eq!(refusal(&house.enact(attempt(job, 1), of(0, &[0]))), other);
     house.start(job, of(0, &[0, 1]));
     house.start(next, of(1, &[0, 1]));
-    let held = house.state.ledger().on(&name("g1")).unwrap();
+    let held = house.state.ledger().holdings_on(&name("g1")).unwrap();
     assert_eq!(held.shared_gpus()[&GpuIndex(1)], GpuMilli(1000));
 }
 
@@ -119,7 +119,7 @@ fn parts_of_gpus_are_for_queues_that_share_and_for_one_task() {
     let command = house.submission(whole);
     let refused = house.refused(command);
     assert!(matches!(refused, Refusal::WholeGpusOnly { .. }));
-    assert!(refused.with_hint().contains("share_gpus = true"), "{refused}");
+    assert!(refused.text_with_hint().contains("share_gpus = true"), "{refused}");
     let mut two = half();
     two.request.tasks = Tasks(2);
     let command = house.submission(two);

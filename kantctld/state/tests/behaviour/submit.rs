@@ -114,7 +114,7 @@ fn what_is_wrong_is_refused_with_what_to_do_and_leaves_no_trace() {
     for (word, change) in REFUSED {
         let mut command = house.submission(Ask::default());
         change(&mut command);
-        let refusal = house.refused(command).with_hint();
+        let refusal = house.refused(command).text_with_hint();
         assert!(refusal.contains(word), "{word}: {refusal}");
     }
     assert_eq!(house.submit(Ask::default()), JobId(1), "a refused job used up an id");
@@ -126,7 +126,7 @@ fn a_submission_before_the_first_configuration_is_refused() {
     let command = house.submission(Ask::default());
     house.state = state::State::default();
     let events = state::apply(&mut house.state, &state::Stamped { at: house.now, command });
-    let refusal = state::event::changed(&events).unwrap_err().to_string();
+    let refusal = state::event::changed_jobs(&events).unwrap_err().to_string();
     assert!(refusal.contains("no queues yet"), "{refusal}");
 }
 
@@ -156,7 +156,7 @@ fn a_queue_that_is_left_out_stays_for_its_jobs_alone_and_all_else_holds_at_once(
         "a round can still start it"
     );
     let command = house.submission(short.clone());
-    let refusal = house.refused(command).with_hint();
+    let refusal = house.refused(command).text_with_hint();
     assert!(refusal.contains("there is no queue `short`; there are main"), "{refusal}");
 
     assert_eq!(house.apply(Command::ForgetDone), [], "a job lives in it");
@@ -291,7 +291,7 @@ fn one_user_cannot_fill_the_cluster() {
     let before = house.state.clone();
     let command = house.submission(Ask::default());
     let events = state::apply(&mut house.state, &state::Stamped { at, command });
-    let refusal = state::event::changed(&events).unwrap_err();
+    let refusal = state::event::changed_jobs(&events).unwrap_err();
     assert_eq!(refusal.code(), "too_many_jobs");
     assert!(refusal.to_string().contains("1 more would exceed the limit of 100000"), "{refusal}");
     assert_eq!(before, house.state);

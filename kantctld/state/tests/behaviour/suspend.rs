@@ -38,7 +38,7 @@ fn stands_still(house: &House, id: AttemptId) -> bool {
 }
 
 fn ends_by(house: &House, key: JobKey) -> Option<Time> {
-    snapshot(&house.state).running(key).and_then(|job| job.ends_by)
+    snapshot(&house.state).running_job(key).and_then(|job| job.ends_by)
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_deadline_does_not_stand_still() {
     house.apply(suspend(OPERATOR, id.key));
     assert_eq!(ends_by(&house, id.key), Some(deadline));
     house.wait(3600);
-    assert_eq!(state::missed(&house.state, house.now), [id.key]);
+    assert_eq!(state::jobs_past_deadline(&house.state, house.now), [id.key]);
     house.apply(Command::DeadlineOver { key: id.key });
     assert_eq!(house.want("g1", id), Some(Want::Stop));
 }

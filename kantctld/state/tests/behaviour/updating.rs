@@ -32,7 +32,7 @@ fn its_owner_and_operators_change_a_job_that_waits() {
     let events = house.apply(update(USER, key, minutes(5)));
     assert_eq!(
         events,
-        [Event::JobUpdated { key, by: USER.uid, what: minutes(5).text(), nodes: Vec::new() }]
+        [Event::JobUpdated { key, by: USER.uid, what: minutes(5).summary(), nodes: Vec::new() }]
     );
     assert_eq!(ask(&house, key).time_limit, Some(Span::from_minutes(5)));
     house.apply(update(OPERATOR, key, minutes(6)));
@@ -134,8 +134,8 @@ fn a_new_deadline_ends_it_and_the_old_one_does_not() {
     let new = house.now + Span::from_minutes(40);
     let later = Patch::default().with(Attribute::Deadline, new);
     house.apply(update(USER, key, later));
-    assert_eq!(state::missed(&house.state, old), []);
-    assert_eq!(state::missed(&house.state, new), [key]);
+    assert_eq!(state::jobs_past_deadline(&house.state, old), []);
+    assert_eq!(state::jobs_past_deadline(&house.state, new), [key]);
 }
 
 #[test]

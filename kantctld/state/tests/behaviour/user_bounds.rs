@@ -73,7 +73,7 @@ fn a_user_whose_texts_take_too_much_is_refused_until_some_are_done_and_others_ar
     let (held, limit) = (Bytes(10_000), Bytes(ROOM));
     let room = NoRoom::TooMuchText { held, more: Bytes(1000), limit };
     assert_eq!(refusal, Refusal::NoRoom(room));
-    assert!(refusal.with_hint().contains("cancel some"), "{refusal}");
+    assert!(refusal.text_with_hint().contains("cancel some"), "{refusal}");
     // The same text takes no more room, but arguments count for each job.
     accept(&mut house, "3");
     let args = vec!["x".repeat(300), "y".repeat(300)];

@@ -86,7 +86,7 @@ fn with_moves(house: &mut House, per_hour: u32) {
 /// Runs a round, carries it out, and returns its decisions.
 fn round(house: &mut House) -> Vec<String> {
     let mut snapshot = state::snapshot::snapshot(&house.state);
-    snapshot.settle(house.now);
+    snapshot.prepare_for_round(house.now);
     let round = engine::schedule(&snapshot, house.now);
     assert_eq!(engine::check::check_decisions(&snapshot, house.now, &round.decisions), []);
     let found = round.decisions.iter().map(|decision| match decision {
@@ -97,7 +97,7 @@ fn round(house: &mut House) -> Vec<String> {
         _ => String::new(),
     });
     let found = found.collect();
-    if let Some(command) = state::snapshot::enactment(&round.decisions) {
+    if let Some(command) = state::snapshot::enact_command(&round.decisions) {
         house.apply(command);
     }
     found
@@ -128,7 +128,7 @@ fn a_job_that_moves_has_its_place_kept_and_starts_there_under_any_leader() {
     house.wait(60);
     house.submit(with_gpus(4));
     assert_eq!(round(&mut house), ["2 for 3 to [NodeName(\"g1\")]"]);
-    assert_eq!(house.state.moves(), [house.now]);
+    assert_eq!(house.state.move_times(), [house.now]);
     // A snapshot built from scratch, as by a new leader, knows the kept place too.
     house.submit(with_gpus(2));
     assert_eq!(round(&mut house), [""; 0], "job 4 would fit on g1");
@@ -144,11 +144,11 @@ fn a_job_that_moves_has_its_place_kept_and_starts_there_under_any_leader() {
 fn a_suspended_job_is_not_moved_nor_is_a_place_kept_for_one_that_is_cancelled() {
     let (mut house, jobs) = half_full(1, true);
     house.submit(with_gpus(4));
-    let mut keeper = state::snapshot::Keeper::new(&house.state);
-    let moved = |keeper: &mut state::snapshot::Keeper, now| {
-        keeper.snapshot_mut().settle(now);
+    let mut keeper = state::snapshot::SnapshotKeeper::new(&house.state);
+    let moved = |keeper: &mut state::snapshot::SnapshotKeeper, now| {
+        keeper.snapshot_mut().prepare_for_round(now);
         let round = engine::schedule(keeper.snapshot(), now);
-        state::snapshot::enactment(&round.decisions)
+        state::snapshot::enact_command(&round.decisions)
     };
     let before = moved(&mut keeper, house.now);
     assert!(before.is_some());

@@ -20,7 +20,7 @@ use proptest::test_runner::TestCaseError;
 use state::command::KeyAction;
 use state::invariant::Judge;
 use state::invitation::Admits;
-use state::snapshot::Keeper;
+use state::snapshot::SnapshotKeeper;
 use state::{Actor, Command, Event, Stamped, State, Target};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -35,9 +35,9 @@ pub struct World {
     judge: Judge,
     decided: Option<Command>,
     /// The engine's snapshot, updated from events, and the events that it has not processed yet.
-    keeper: Keeper,
+    keeper: SnapshotKeeper,
     /// The same without jobs.
-    outline: Keeper,
+    outline: SnapshotKeeper,
     pending_events: Vec<Event>,
     /// Acknowledged submissions by request, until the request is forgotten.
     acknowledged: BTreeMap<(Uid, RequestKey), JobId>,
@@ -66,8 +66,8 @@ impl World {
             seen: None,
             now: Time(1_000_000),
             decided: None,
-            keeper: Keeper::default(),
-            outline: Keeper::default(),
+            keeper: SnapshotKeeper::default(),
+            outline: SnapshotKeeper::default(),
             pending_events: Vec::new(),
             acknowledged: BTreeMap::new(),
             forgotten: BTreeSet::new(),
@@ -255,7 +255,7 @@ impl World {
             keys.extend(record.set.map(|set| set.name()));
             keys.extend(record.elements.keys().map(|index| record.key(*index)));
         }
-        keys.push(JobKey::single(JobId(self.state.last_job().0 + 1)));
+        keys.push(JobKey::single(JobId(self.state.last_job_id().0 + 1)));
         match pick(&keys, which) {
             Some(key) => self.apply(command(Target { key })),
             None => Ok(()),
@@ -302,7 +302,7 @@ impl World {
     }
 
     fn deadlines(&mut self, which: u8) -> Result<(), TestCaseError> {
-        let mut due = state::missed(&self.state, self.now);
+        let mut due = state::jobs_past_deadline(&self.state, self.now);
         let live: Vec<JobKey> = self.state.live().collect();
         due.extend(pick(&live, which).filter(|_| which.is_multiple_of(4)));
         due.into_iter().try_for_each(|key| self.apply(Command::DeadlineOver { key }))

@@ -136,7 +136,7 @@ impl MemDisk {
     }
 
     /// Changes a byte durably, bypassing the user: bit rot. No effect past the end.
-    pub fn rot(&self, name: &str, offset: u64, damage: impl FnOnce(&mut u8)) {
+    pub fn corrupt_byte(&self, name: &str, offset: u64, damage: impl FnOnce(&mut u8)) {
         let mut state = self.state();
         let Some(&inode) = state.names.get(name) else { return };
         let inode = &mut state.inodes[inode];

@@ -14,31 +14,31 @@ fn offset_of(disk: &MemDisk, name: &str, text: &str) -> u64 {
 }
 
 fn rot(disk: &MemDisk, name: &str, text: &str) {
-    disk.rot(name, offset_of(disk, name, text), |byte| *byte ^= 0x10);
+    disk.corrupt_byte(name, offset_of(disk, name, text), |byte| *byte ^= 0x10);
 }
 
 #[test]
 fn synced_entries_survive_a_crash_and_unsynced_ones_do_not() {
     let (disk, mut wal) = filled(1..=3);
-    wal.append(vec![entry(4, 1)], Some(hard(4))).unwrap();
+    wal.append(vec![entry(4, 1)], Some(hard_state(4))).unwrap();
     lose_all(&disk);
     let (wal, recovered) = open(&disk);
-    assert_eq!(held(&wal), [(1, 1), (2, 1), (3, 1)]);
-    assert_eq!(recovered.hard_state, Some(hard(3)));
+    assert_eq!(entry_ids(&wal), [(1, 1), (2, 1), (3, 1)]);
+    assert_eq!(recovered.hard_state, Some(hard_state(3)));
     assert_eq!(recovered.torn, None);
 }
 
 #[test]
 fn a_batch_survives_completely_or_not_at_all() {
     let (disk, mut wal) = filled(1..=2);
-    wal.append(entries(3..=5, 1), Some(hard(5))).unwrap();
+    wal.append(entries(3..=5, 1), Some(hard_state(5))).unwrap();
     disk.crash(&mut |below| match below {
         4 => 2,
         _ => below * 3 / 4,
     });
     let (wal, recovered) = open(&disk);
-    assert_eq!(held(&wal), [(1, 1), (2, 1)]);
-    assert_eq!(recovered.hard_state, Some(hard(2)));
+    assert_eq!(entry_ids(&wal), [(1, 1), (2, 1)]);
+    assert_eq!(recovered.hard_state, Some(hard_state(2)));
     let torn = recovered.torn.expect("three quarters of a record are left");
     assert!(torn.file.ends_with(FIRST), "{torn}");
 }
@@ -56,7 +56,7 @@ fn records_after_a_torn_one_do_not_join_with_new_ones() {
     wal.append(vec![entry(3, 2)], None).unwrap();
     wal.sync().unwrap();
     lose_all(&disk);
-    assert_eq!(held(&open(&disk).0), [(1, 1), (2, 1), (3, 2)]);
+    assert_eq!(entry_ids(&open(&disk).0), [(1, 1), (2, 1), (3, 2)]);
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn a_spare_that_is_not_durable_is_filled_again() {
     }
     wal.sync().unwrap();
     disk.fail_sync_after(0);
-    wal.prepare().unwrap_err();
+    wal.prepare_spare().unwrap_err();
     disk.restart();
     let (mut wal, _) = open(&disk);
     while files(&disk, "log-").len() < 3 {
@@ -120,7 +120,7 @@ fn a_spare_that_is_not_durable_is_filled_again() {
 fn damage_before_a_later_sync_is_refused_with_file_and_byte() {
     let (disk, _) = filled(1..=3);
     rot(&disk, FIRST, "entry 2 of");
-    let error = refusal(&disk);
+    let error = open_error(&disk);
     let Error::Corrupt { file, offset, .. } = &error else { panic!("{error}") };
     assert!(file.ends_with(FIRST));
     let record_start = offset_of(&disk, FIRST, "of term 1") + 9;
@@ -141,7 +141,7 @@ fn damage_in_an_earlier_segment_is_refused_even_at_its_end() {
         .unwrap();
     drop(wal);
     rot(&disk, SECOND, &format!("entry {last_of_second} of"));
-    let error = refusal(&disk);
+    let error = open_error(&disk);
     assert!(matches!(&error, Error::Corrupt { file, .. } if file.ends_with(SECOND)), "{error}");
 }
 
@@ -150,7 +150,7 @@ fn damage_in_the_last_record_is_refused_after_a_clean_stop() {
     let (disk, wal) = filled(1..=3);
     wal.close().unwrap();
     rot(&disk, FIRST, "entry 3 of");
-    assert!(matches!(refusal(&disk), Error::Corrupt { .. }));
+    assert!(matches!(open_error(&disk), Error::Corrupt { .. }));
 }
 
 #[test]
@@ -158,8 +158,8 @@ fn a_refused_start_changes_nothing() {
     let (disk, _) = filled(1..=3);
     rot(&disk, FIRST, "entry 2 of");
     let before = disk.content(FIRST);
-    refusal(&disk);
-    refusal(&disk);
+    open_error(&disk);
+    open_error(&disk);
     assert_eq!(disk.content(FIRST), before);
 }
 
@@ -168,7 +168,7 @@ fn a_missing_segment_is_detected_anywhere() {
     for missing in [FIRST, SECOND] {
         let (disk, _) = filled(1..=30);
         disk.remove(missing).unwrap();
-        let error = refusal(&disk);
+        let error = open_error(&disk);
         assert!(matches!(error, Error::Incomplete { .. }), "{error}");
         assert!(error.to_string().contains("missing"), "{error}");
     }
@@ -180,7 +180,7 @@ fn snapshots_without_a_log_are_refused() {
     wal.save_snapshot(&snapshot(3, 1)).unwrap();
     drop(wal);
     disk.remove(FIRST).unwrap();
-    let error = refusal(&disk).to_string();
+    let error = open_error(&disk).to_string();
     assert!(error.contains("there are snapshots but no log segments"), "{error}");
 }
 
@@ -191,7 +191,7 @@ fn a_log_without_its_snapshot_is_refused() {
     wal.compact(Index(20)).unwrap();
     drop(wal);
     disk.remove(&file_names::snapshot(Index(20))).unwrap();
-    let error = refusal(&disk).to_string();
+    let error = open_error(&disk).to_string();
     assert!(error.contains("no snapshot reaches that far"), "{error}");
 }
 
@@ -221,7 +221,7 @@ fn a_damaged_newest_snapshot_is_refused_if_the_log_begins_after_the_older_one() 
     wal.compact(Index(20)).unwrap();
     drop(wal);
     rot(&disk, &file_names::snapshot(Index(20)), "state as of");
-    let error = refusal(&disk);
+    let error = open_error(&disk);
     assert!(matches!(&error, Error::Corrupt { file, .. } if file.contains("snapshot")), "{error}");
 }
 
@@ -234,7 +234,7 @@ fn an_incomplete_snapshot_is_removed() {
     lose_nothing(&disk);
     let (wal, recovered) = open(&disk);
     assert_eq!(recovered.snapshot, None);
-    assert_eq!(held(&wal).len(), 3);
+    assert_eq!(entry_ids(&wal).len(), 3);
     assert!(files(&disk, "snapshot").is_empty() && files(&disk, "aside").is_empty());
 }
 
@@ -259,15 +259,15 @@ fn an_interrupted_install_after_the_snapshot_is_completed() {
 #[test]
 fn an_unknown_segment_format_is_refused_with_the_remedy() {
     let (disk, _) = filled(1..=3);
-    disk.rot(FIRST, 8, |format| *format = 2);
-    let turned = refusal(&disk);
+    disk.corrupt_byte(FIRST, 8, |format| *format = 2);
+    let turned = open_error(&disk);
     assert!(matches!(turned, Error::Corrupt { .. }), "a flipped bit is damage: {turned}");
     let head = disk.content(FIRST).unwrap();
     let crc = crate::segment::head_checksum(&head[..crate::segment::HEAD_BYTES as usize]);
     for (at, byte) in (12..).zip(crc.to_le_bytes()) {
-        disk.rot(FIRST, at, |kept| *kept = byte);
+        disk.corrupt_byte(FIRST, at, |kept| *kept = byte);
     }
-    let error = refusal(&disk);
+    let error = open_error(&disk);
     assert!(matches!(error, Error::UnknownVersion { found: 2, known: 1, .. }));
     assert!(error.to_string().contains("start the kantctld release that wrote it"), "{error}");
 }

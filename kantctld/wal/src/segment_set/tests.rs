@@ -2,7 +2,9 @@
 
 use crate::disk::memory::MemDisk;
 use crate::entry::Index;
-use crate::test_data::{entry, files, filled, hard, held, lose_all, lose_nothing, open, snapshot};
+use crate::test_data::{
+    entry, entry_ids, files, filled, hard_state, lose_all, lose_nothing, open, snapshot,
+};
 
 #[test]
 fn a_full_segment_is_synced_before_the_next_begins() {
@@ -14,7 +16,11 @@ fn a_full_segment_is_synced_before_the_next_begins() {
         next += 1;
     }
     lose_all(&disk);
-    assert_eq!(held(&open(&disk).0).len() as u64, next - 2, "all but the last, which was unsynced");
+    assert_eq!(
+        entry_ids(&open(&disk).0).len() as u64,
+        next - 2,
+        "all but the last, which was unsynced"
+    );
 }
 
 #[test]
@@ -28,7 +34,7 @@ fn every_segment_starts_with_the_hard_state_so_that_earlier_ones_are_unnecessary
     assert_eq!(files(&disk, "log-").len(), 1);
     lose_all(&disk);
     let (_, recovered) = open(&disk);
-    let mut expected = hard(3);
+    let mut expected = hard_state(3);
     expected.commit = Index(40);
     assert_eq!(recovered.hard_state, Some(expected));
 }
@@ -37,7 +43,7 @@ fn every_segment_starts_with_the_hard_state_so_that_earlier_ones_are_unnecessary
 fn a_crash_at_any_sync_while_segments_change_loses_nothing() {
     let work = |wal: &mut crate::Wal<MemDisk>, acknowledged: &mut u64| -> crate::Result<()> {
         for index in 41..=80 {
-            wal.append(vec![entry(index, 1)], Some(hard(index)))?;
+            wal.append(vec![entry(index, 1)], Some(hard_state(index)))?;
             wal.sync()?;
             *acknowledged = index;
             if index % 10 == 0 {
@@ -58,7 +64,7 @@ fn a_crash_at_any_sync_while_segments_change_loses_nothing() {
             survivors(&disk);
             let (wal, _) = open(&disk);
             assert!(wal.last_index() >= Index(acknowledged), "after {syncs} syncs");
-            let held = held(&wal);
+            let held = entry_ids(&wal);
             assert_eq!(held.len() as u64, wal.last_index().0 + 1 - wal.first_index().0);
             crashes += 1;
             if done {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::segment::SegmentId;
-use crate::test_data::{entry, hard};
+use crate::test_data::{entry, hard_state};
 
 const HOME: RecordLocation = RecordLocation { segment: SegmentId(1), offset: 48, record_bytes: 64 };
 
@@ -53,14 +53,15 @@ fn a_log_may_begin_above_its_base_if_a_later_compaction_says_so() {
 
 #[test]
 fn a_log_that_ends_before_the_commit_index_is_detected() {
-    let items = vec![Item::Entry(entry(1, 1)), Item::HardState(hard(2))];
+    let items = vec![Item::Entry(entry(1, 1)), Item::HardState(hard_state(2))];
     let reason = tail_of(items).unwrap_err();
     assert_eq!(reason, "the log ends at entry 1, although 2 was committed");
 }
 
 #[test]
 fn a_reset_removes_everything_and_raises_the_commit_index() {
-    let items = vec![Item::Entry(entry(1, 1)), Item::HardState(hard(1)), Item::Reset(at(50, 7))];
+    let items =
+        vec![Item::Entry(entry(1, 1)), Item::HardState(hard_state(1)), Item::Reset(at(50, 7))];
     let tail = tail_of(items).unwrap();
     assert_eq!((tail.first_index(), tail.last_index()), (Index(51), Index(50)));
     assert_eq!(tail.committed(), Index(50));

@@ -20,11 +20,11 @@ impl<D: Disk> Wal<D> {
         self.check_open()?;
         let mut cache = None;
         let kept = self.tail.entries(low, high, bytes_max)?;
-        kept.into_iter().map(|kept| self.whole(kept, &mut cache)).collect()
+        kept.into_iter().map(|kept| self.load_entry(kept, &mut cache)).collect()
     }
 
     /// The entry with its payload. `cache` caches the last record read, for the next entry.
-    fn whole<'a>(
+    fn load_entry<'a>(
         &self,
         kept: &'a LogSlot,
         cache: &mut Option<CachedRecord>,

@@ -3,7 +3,9 @@
 use super::*;
 use crate::disk::memory::MemDisk;
 use crate::entry::Term;
-use crate::test_data::{entries, entry, files, filled, hard, held, lose_all, open, snapshot};
+use crate::test_data::{
+    entries, entry, entry_ids, files, filled, hard_state, lose_all, open, snapshot,
+};
 
 #[test]
 fn a_new_log_is_empty_and_begins_at_one() {
@@ -17,10 +19,10 @@ fn a_new_log_is_empty_and_begins_at_one() {
 #[test]
 fn appended_entries_read_back_before_and_after_the_sync() {
     let (mut wal, _) = open(&MemDisk::new());
-    wal.append(entries(1..=3, 4), Some(hard(2))).unwrap();
-    assert_eq!(held(&wal), [(1, 4), (2, 4), (3, 4)]);
+    wal.append(entries(1..=3, 4), Some(hard_state(2))).unwrap();
+    assert_eq!(entry_ids(&wal), [(1, 4), (2, 4), (3, 4)]);
     wal.sync().unwrap();
-    assert_eq!(wal.hard_state(), Some(&hard(2)));
+    assert_eq!(wal.hard_state(), Some(&hard_state(2)));
     assert_eq!(wal.term(Index(3)).unwrap(), Term(4));
 }
 
@@ -53,13 +55,13 @@ fn reads_outside_the_log_report_its_range() {
 fn a_conflicting_suffix_is_replaced() {
     let disk = MemDisk::new();
     let (mut wal, _) = open(&disk);
-    wal.append(entries(1..=5, 1), Some(hard(2))).unwrap();
+    wal.append(entries(1..=5, 1), Some(hard_state(2))).unwrap();
     wal.append(entries(3..=4, 2), None).unwrap();
     wal.sync().unwrap();
     let expected = [(1, 1), (2, 1), (3, 2), (4, 2)];
-    assert_eq!(held(&wal), expected);
+    assert_eq!(entry_ids(&wal), expected);
     drop(wal);
-    assert_eq!(held(&open(&disk).0), expected);
+    assert_eq!(entry_ids(&open(&disk).0), expected);
 }
 
 #[test]
@@ -69,15 +71,15 @@ fn invalid_appends_are_refused_and_change_nothing() {
         (vec![entry(5, 1)], None, "gap"),
         (vec![entry(3, 2)], None, "committed"),
         (vec![entry(4, 1), entry(6, 1)], None, "not consecutive"),
-        (vec![entry(4, 1)], Some(hard(5)), "above the last entry"),
-        (vec![], Some(hard(2)), "below 3"),
+        (vec![entry(4, 1)], Some(hard_state(5)), "above the last entry"),
+        (vec![], Some(hard_state(2)), "below 3"),
     ];
     for (entries, hard_state, words) in cases {
         let error = wal.append(entries, hard_state).unwrap_err();
         assert!(matches!(error, Error::Refused { .. }));
         assert!(error.to_string().contains(words), "{error}");
     }
-    assert_eq!(held(&wal).len(), 3);
+    assert_eq!(entry_ids(&wal).len(), 3);
     wal.append(vec![entry(4, 1)], None).unwrap();
 }
 
@@ -85,13 +87,13 @@ fn invalid_appends_are_refused_and_change_nothing() {
 fn one_sync_covers_entries_and_hard_state() {
     let disk = MemDisk::new();
     let (mut wal, _) = open(&disk);
-    wal.append(entries(1..=2, 1), Some(hard(1))).unwrap();
+    wal.append(entries(1..=2, 1), Some(hard_state(1))).unwrap();
     disk.fail_sync_after(1);
     wal.sync().unwrap();
     lose_all(&disk);
     let (wal, recovered) = open(&disk);
-    assert_eq!(held(&wal), [(1, 1), (2, 1)]);
-    assert_eq!(recovered.hard_state, Some(hard(1)));
+    assert_eq!(entry_ids(&wal), [(1, 1), (2, 1)]);
+    assert_eq!(recovered.hard_state, Some(hard_state(1)));
 }
 
 #[test]
@@ -121,7 +123,7 @@ fn a_failed_write_closes_the_log() {
     assert!(matches!(wal.sync().unwrap_err(), Error::Poisoned { .. }));
     drop(wal);
     disk.restart();
-    assert_eq!(held(&open(&disk).0).len(), 2);
+    assert_eq!(entry_ids(&open(&disk).0).len(), 2);
 }
 
 #[test]
@@ -142,7 +144,7 @@ fn a_full_disk_refuses_a_new_segment_and_works_again_with_space() {
     wal.append(vec![entry(next, 1)], None).unwrap();
     wal.sync().unwrap();
     lose_all(&disk);
-    assert_eq!(held(&open(&disk).0).len() as u64, next);
+    assert_eq!(entry_ids(&open(&disk).0).len() as u64, next);
 }
 
 #[test]
@@ -164,7 +166,7 @@ fn compaction_recycles_segments_instead_of_growing() {
     for round in 1..20 {
         let range = round * 20 + 1..=(round + 1) * 20;
         for index in range.clone() {
-            wal.append(vec![entry(index, 1)], Some(hard(index))).unwrap();
+            wal.append(vec![entry(index, 1)], Some(hard_state(index))).unwrap();
             wal.sync().unwrap();
         }
         wal.save_snapshot(&snapshot(*range.end(), 1)).unwrap();
@@ -188,7 +190,7 @@ fn only_entries_covered_by_a_snapshot_are_compacted() {
     assert!(matches!(wal.compact(Index(3)).unwrap_err(), Error::Refused { .. }));
     wal.compact(Index(2)).unwrap();
     wal.compact(Index(1)).unwrap();
-    assert_eq!(held(&wal), [(3, 1), (4, 1)]);
+    assert_eq!(entry_ids(&wal), [(3, 1), (4, 1)]);
 }
 
 #[test]
@@ -212,13 +214,13 @@ fn an_installed_snapshot_restarts_the_log() {
     assert_eq!((wal.first_index(), wal.last_index()), (Index(101), Index(100)));
     assert_eq!(wal.hard_state().unwrap().commit, Index(100));
     assert_eq!(files(&disk, "log-").len(), 1, "old entries are removed, whatever their index");
-    wal.append(vec![entry(101, 3)], Some(hard(101))).unwrap();
+    wal.append(vec![entry(101, 3)], Some(hard_state(101))).unwrap();
     wal.sync().unwrap();
     lose_all(&disk);
     let (wal, recovered) = open(&disk);
-    assert_eq!(held(&wal), [(101, 3)]);
+    assert_eq!(entry_ids(&wal), [(101, 3)]);
     assert_eq!(recovered.snapshot, Some(snapshot(100, 3)));
-    assert_eq!(recovered.hard_state, Some(hard(101)));
+    assert_eq!(recovered.hard_state, Some(hard_state(101)));
 }
 
 #[test]
@@ -261,7 +263,7 @@ fn a_snapshot_below_the_commit_index_is_not_installed() {
     for known in [snapshot(4, 1), snapshot(5, 1)] {
         assert!(matches!(wal.install_snapshot(&known).unwrap_err(), Error::Refused { .. }));
     }
-    assert_eq!(held(&wal).len(), 5);
+    assert_eq!(entry_ids(&wal).len(), 5);
 }
 
 #[test]
@@ -275,7 +277,7 @@ fn an_entry_larger_than_a_segment_gets_one_of_its_own_size() {
     lose_all(&disk);
     let (mut wal, _) = open(&disk);
     assert_eq!(wal.entries(Index(3), Index(4), 0).unwrap()[0].payload, payload);
-    wal.append(vec![entry(5, 1)], Some(hard(5))).unwrap();
+    wal.append(vec![entry(5, 1)], Some(hard_state(5))).unwrap();
     wal.save_snapshot(&snapshot(5, 1)).unwrap();
     wal.compact(Index(5)).unwrap();
     assert!(disk.used_bytes() < 3000, "the oversized file was kept as a spare");
@@ -311,5 +313,5 @@ fn the_segment_size_may_change_between_starts() {
     }
     wal.sync().unwrap();
     drop(wal);
-    assert_eq!(held(&open(&disk).0).len(), 60);
+    assert_eq!(entry_ids(&open(&disk).0).len(), 60);
 }

@@ -122,7 +122,7 @@ impl Trial {
             Step::Install { above, again } => self.install(above, again),
             Step::Compact { below } => self.compact(below),
             Step::Prepare => {
-                let done = self.wal().prepare();
+                let done = self.wal().prepare_spare();
                 self.judge(&done);
             }
             Step::Kill => self.start_after_kill(),

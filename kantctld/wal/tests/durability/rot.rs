@@ -65,7 +65,7 @@ proptest! {
             disk.list().expect("lists").into_iter().filter(|name| is_read(name)).collect();
         let name = file.get(&names);
         let length = disk.content(name).expect("it was listed").len();
-        disk.rot(name, at.index(length) as u64, |byte| *byte ^= 1 << bit);
+        disk.corrupt_byte(name, at.index(length) as u64, |byte| *byte ^= 1 << bit);
 
         match Wal::open(disk.clone(), OPTIONS) {
             Err(Error::Corrupt { file, .. }) => prop_assert!(file.ends_with(name.as_str())),

@@ -64,7 +64,7 @@ impl Site {
         let router = Router::start(config, receiver).unwrap();
         let site = Self { router, tables };
         site.apply(route).await;
-        eventually("the service listens", || site.router.address("a").is_some()).await;
+        eventually("the service listens", || site.router.service_address("a").is_some()).await;
         site
     }
 
@@ -76,15 +76,16 @@ impl Site {
     pub async fn apply_all(&self, services: Vec<Route>) {
         let version = self.tables.borrow().version + 1;
         self.tables.send_replace(Arc::new(Table { version, services }));
-        eventually("the table is applied", || self.router.load().table_version == version).await;
+        eventually("the table is applied", || self.router.current_load().table_version == version)
+            .await;
     }
 
     pub fn addr(&self) -> SocketAddr {
-        self.router.address("a").unwrap()
+        self.router.service_address("a").unwrap()
     }
 
     pub fn load(&self) -> ServiceLoad {
-        self.router.load().services.remove(0)
+        self.router.current_load().services.remove(0)
     }
 
     /// A metric of the service, with further labels.

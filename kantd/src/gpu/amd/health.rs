@@ -27,7 +27,7 @@ fn symptom_of(root: &Path, gpu: &Gpu) -> Option<Symptom> {
         0 => None,
         times => {
             let says = format!("{name}: uncorrectable error");
-            Some(Symptom::new(Check::GpuEcc, says).times(times))
+            Some(Symptom::new(Check::GpuEcc, says).with_count(times))
         }
     }
 }

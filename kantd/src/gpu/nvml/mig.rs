@@ -81,7 +81,7 @@ fn profile_in_name(name: &str) -> &str {
 fn describe(whole: &Gpu, mig: &Device, root: &Path) -> Result<Gpu, String> {
     let failed = |error: NvmlError| describe_error(&error);
     let model = mig.name().map_err(failed)?;
-    let kind = whole.kind.mig(profile_in_name(&model));
+    let kind = whole.kind.with_mig_profile(profile_in_name(&model));
     if !kind.is_mig() {
         return Err(format!(
             "the driver names it `{model}`, which ends in no profile that kant knows: try a later \

@@ -79,7 +79,7 @@ impl Links {
         self.ends.get(address).map_or(0, |end| end.links)
     }
 
-    /// Through each switch counts the smaller number of links of the two GPUs.
+    /// WholeController each switch counts the smaller number of links of the two GPUs.
     fn through_switches(&self, other: &Self) -> u8 {
         let switches = self.ends.iter().filter(|(_, end)| end.is_switch);
         switches.map(|(address, end)| end.links.min(other.to(address))).sum()

@@ -27,7 +27,7 @@ const SECBIT_NO_SETUID_FIXUP: libc::c_int = 1 << 2;
 
 /// Mount point of the root file system.
 pub fn mount_point(dir: &StepDir) -> PathBuf {
-    dir.container().join("root")
+    dir.container_dir().join("root")
 }
 
 /// Mounts the root file system and returns its path. Only in a private mount namespace.
@@ -35,7 +35,7 @@ pub fn mount_point(dir: &StepDir) -> PathBuf {
 /// # Errors
 /// When the kernel refuses, or a mount point cannot be made.
 pub fn mount_root(dir: &StepDir, account: &Account, binds: &[Bind]) -> io::Result<PathBuf> {
-    let base = dir.container();
+    let base = dir.container_dir();
     let root = mount_point(dir);
     // Other users must not reach the job's changes through the spool.
     let layer = base.join("layer");

@@ -19,8 +19,9 @@ const TASK_PATIENCE: Duration = Duration::from_secs(60);
 
 impl StepDriver {
     /// Keeps a connection to a running supervisor until either end closes it.
-    pub(super) async fn follow(&mut self) {
-        let connected = control::through_dir(&self.dir, |path| StdUnixStream::connect(path));
+    pub(super) async fn follow_supervisor(&mut self) {
+        let connected =
+            control::with_short_socket_path(&self.dir, |path| StdUnixStream::connect(path));
         let stream = connected.and_then(|stream| {
             stream.set_nonblocking(true)?;
             UnixStream::from_std(stream)
@@ -59,7 +60,7 @@ impl StepDriver {
 
     async fn on_update(&mut self, line: Update) {
         match line {
-            Update::Phase(StepPhase::Ended(end)) => self.ended(*end).await,
+            Update::Phase(StepPhase::Ended(end)) => self.handle_end(*end).await,
             Update::Phase(phase) => {
                 self.registry.set(self.id, phase);
                 self.adopting = None;

@@ -7,18 +7,18 @@ use common::wire::node::SetComponent;
 use common::{counts, hostlist};
 
 impl Variables {
-    pub(super) fn components(&mut self, spec: &StepSpec) {
+    pub(super) fn set_components(&mut self, spec: &StepSpec) {
         let Some(set) = &spec.launch.set else { return };
         self.set_all(&["SLURM_HET_SIZE", "KANT_SET_SIZE"], set.components.len());
         self.set("KANT_SET_COMPONENT", set.offset);
         for (offset, component) in set.components.iter().enumerate() {
-            self.component(offset, component);
+            self.set_component(offset, component);
         }
     }
 
-    fn component(&mut self, offset: usize, component: &SetComponent) {
+    fn set_component(&mut self, offset: usize, component: &SetComponent) {
         let shares = component.allocation.shares();
-        let nodes = hostlist::fold(shares.iter().map(|share| &share.node));
+        let nodes = hostlist::compress(shares.iter().map(|share| &share.node));
         let tasks: Vec<u32> = shares.iter().map(|share| share.tasks.0).collect();
         let cpus: Vec<u32> = shares.iter().map(|share| share.cpus.len()).collect();
         let all: u32 = tasks.iter().sum();
@@ -29,8 +29,8 @@ impl Variables {
         self.set(&group("SLURM_JOB_NUM_NODES"), shares.len());
         self.set(&group("SLURM_JOB_PARTITION"), &component.queue);
         self.set(&group("SLURM_NTASKS"), all);
-        self.set(&group("SLURM_TASKS_PER_NODE"), counts::fold(&tasks));
-        self.set(&group("SLURM_JOB_CPUS_PER_NODE"), counts::fold(&cpus));
+        self.set(&group("SLURM_TASKS_PER_NODE"), counts::encode_runs(&tasks));
+        self.set(&group("SLURM_JOB_CPUS_PER_NODE"), counts::encode_runs(&cpus));
         self.set(&group("SLURM_CPUS_PER_TASK"), component.cpus_per_task);
     }
 }

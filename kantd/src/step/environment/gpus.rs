@@ -11,7 +11,7 @@ impl Variables {
     /// programs read CUDA's variable too, as indexes into the GPUs that ROCR shows. With whole GPUs
     /// and MIG devices in one job, CUDA gets only some of them ([`cuda_visible_ids`]); the launcher
     /// of a step's tasks chooses from the full list.
-    pub(super) fn gpus(&mut self, spec: &StepSpec) {
+    pub(super) fn set_gpus(&mut self, spec: &StepSpec) {
         let gpus = &spec.gpus;
         let is_amd = |minor: &u32| *minor >= RENDER_MINOR_MIN;
         let ids: Vec<&str> = gpus.iter().map(|gpu| gpu.uuid.as_str()).collect();

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Used if kantd knows no path: the job's PATH finds it.
 const KANTCTL: &str = "kantctl";
 
-/// The variables; `hosts` are the paths of the files with the content of [`hosts`].
+/// The variables; `hosts` are the paths of the files with the content of [`host_files`].
 #[must_use]
 pub fn variables(spec: &StepSpec, hosts: &[PathBuf; 2]) -> Vec<(&'static str, String)> {
     let kantctl = spec.rules.kantctl.as_deref().unwrap_or(Path::new(KANTCTL)).display();
@@ -37,7 +37,7 @@ pub fn variables(spec: &StepSpec, hosts: &[PathBuf; 2]) -> Vec<(&'static str, St
 /// The job's nodes and their tasks, for Open MPI and for Hydra. The only node of a job is
 /// `localhost`, so that its name need not resolve.
 #[must_use]
-pub fn hosts(spec: &StepSpec) -> [String; 2] {
+pub fn host_files(spec: &StepSpec) -> [String; 2] {
     let tasks = spec.tasks_per_node();
     let addresses = match tasks.len() {
         1 => vec!["localhost"],
@@ -63,7 +63,7 @@ mod tests {
         let spec = example(example_launch(), "g1").unwrap();
         let [first, second] = [0, 1].map(|at: usize| spec.launch.addresses[at].clone());
         assert_eq!(
-            hosts(&spec),
+            host_files(&spec),
             [format!("{first} slots=2\n{second} slots=1\n"), format!("{first}:2\n{second}:1\n")]
         );
     }

@@ -5,7 +5,7 @@ use crate::step::spec::StepSpec;
 
 impl Variables {
     /// `PORT` is the first port; each has a variable with its name.
-    pub(super) fn replica(&mut self, spec: &StepSpec) {
+    pub(super) fn set_replica(&mut self, spec: &StepSpec) {
         let Some(replica) = &spec.launch.replica else { return };
         self.set("KANT_SERVICE", &replica.service);
         self.set("KANT_SERVICE_ROLE", &replica.role);

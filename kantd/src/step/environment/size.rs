@@ -6,18 +6,18 @@ use crate::step::spec::StepSpec;
 use common::job::Launch;
 use std::collections::BTreeMap;
 
-/// The variable with the path of the file that [`of_size`] describes.
+/// The variable with the path of the file that [`size_script`] describes.
 pub const SIZE_FILE: &str = "KANT_ENV_FILE";
 
 /// A shell script (`. $KANT_ENV_FILE`) that sets the variables of the job's current size.
 /// Source: the script that `scontrol update JobId= NumNodes=` writes.
 #[must_use]
-pub fn of_size(spec: &StepSpec, resized: u32) -> String {
+pub fn size_script(spec: &StepSpec, resized: u32) -> String {
     let mut variables = Variables(BTreeMap::new());
-    variables.nodes(spec);
+    variables.set_nodes(spec);
     variables.set("KANT_RESIZED", resized);
     if spec.launch.launch != Launch::Once {
-        variables.step();
+        variables.set_step();
     }
     if !spec.gpus.is_empty() {
         variables.set("SLURM_GPUS", spec.launch.allocation.gpus());

@@ -139,7 +139,7 @@ fn each_task_has_its_rank_and_the_rendezvous() {
 fn the_size_script_has_the_jobs_values_and_not_the_nodes() {
     let launch = LaunchOrder { launch: Launch::PerTask, ..example_launch() };
     let mut spec = example(launch, "g1").unwrap();
-    let before = of_size(&spec, 0);
+    let before = size_script(&spec, 0);
     let has = |text: &str, line: &str| text.lines().any(|known| known == line);
     for line in [
         "export SLURM_NNODES='2'",
@@ -153,7 +153,7 @@ fn the_size_script_has_the_jobs_values_and_not_the_nodes() {
     }
     let first = spec.launch.allocation.shares()[..1].to_vec();
     spec.launch.allocation = common::resource::Allocation::new(first).unwrap();
-    let after = of_size(&spec, 1);
+    let after = size_script(&spec, 1);
     for line in [
         "export SLURM_JOB_NODELIST='g1'",
         "export SLURM_NNODES='1'",
@@ -234,7 +234,7 @@ fn the_submitted_environment_is_kept_without_another_jobs_variables() {
 fn a_job_without_gpus_sees_none() {
     let mut launch = example_launch();
     let node = NodeName::new("g1").unwrap();
-    let cpus = common::cpuset::CpuSet::first(1);
+    let cpus = common::cpuset::CpuSet::first_n(1);
     let share =
         Share { gpu_milli: None, node, tasks: Tasks(1), cpus, memory: Bytes(0), gpus: vec![] };
     launch.allocation = Allocation::new(vec![share]).unwrap();

@@ -1,7 +1,7 @@
 //! Requests to single steps. Each returns at once, and its repetition has no effect.
 
 use super::Steps;
-use crate::step::liveness::Liveness;
+use crate::step::liveness::LivenessFailure;
 use crate::step::overuse::GpuOveruse;
 use crate::step::registry::StepRequest;
 use common::id::AttemptId;
@@ -9,7 +9,7 @@ use common::time::Span;
 
 impl Steps {
     /// Runs a step as soon as it is ready.
-    pub fn go(&self, id: AttemptId) {
+    pub fn start_ready_step(&self, id: AttemptId) {
         self.registry.send(id, StepRequest::Go);
     }
 
@@ -39,7 +39,7 @@ impl Steps {
     }
 
     /// Ends a replica of a service, which is not live.
-    pub fn end_not_live(&self, id: AttemptId, why: Liveness) {
+    pub fn end_not_live(&self, id: AttemptId, why: LivenessFailure) {
         self.registry.send(id, StepRequest::NotLive(why));
     }
 

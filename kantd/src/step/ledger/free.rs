@@ -43,7 +43,7 @@ impl StepLedger {
             .filter(move |(_, share)| share.node == node)
     }
 
-    pub(super) fn cpus(
+    pub(super) fn choose_cpus(
         &self,
         ask: &StepAsk,
         tasks: u32,
@@ -79,7 +79,7 @@ impl StepLedger {
         Ok(chosen)
     }
 
-    pub(super) fn gpus(
+    pub(super) fn choose_gpus(
         &self,
         ask: &StepAsk,
         count: u32,

@@ -30,7 +30,7 @@ pub fn open_file(opening: &Opening, patience: &mut WaitBudget) -> nix::Result<Ow
         Use::Truncate => writing | OFlag::O_TRUNC,
     };
     let path = Path::new(&opening.path);
-    let found = match OpenTarget::at(path) {
+    let found = match OpenTarget::resolve(path) {
         Err(nix::Error::ENOENT) if opening.how != Use::Read => None,
         found => Some(found?),
     };
@@ -48,7 +48,7 @@ pub fn open_file(opening: &Opening, patience: &mut WaitBudget) -> nix::Result<Ow
     match open(flags | OFlag::O_NONBLOCK) {
         // A process holds a lease on the file.
         Err(nix::Error::EWOULDBLOCK) => patience.open(|| open(flags)),
-        file => may_wait(file?),
+        file => make_blocking(file?),
     }
 }
 
@@ -76,7 +76,7 @@ fn check_file_system(file: BorrowedFd<'_>) -> nix::Result<()> {
 }
 
 /// Makes a file blocking again, as the job expects it.
-fn may_wait(file: OwnedFd) -> nix::Result<OwnedFd> {
+fn make_blocking(file: OwnedFd) -> nix::Result<OwnedFd> {
     let flags = OFlag::from_bits_retain(fcntl(&file, FcntlArg::F_GETFL)?);
     fcntl(&file, FcntlArg::F_SETFL(flags - OFlag::O_NONBLOCK))?;
     Ok(file)
@@ -103,7 +103,7 @@ pub fn explain(spec: &StepSpec, opening: &Opening, error: nix::Error) -> LaunchF
     LaunchFault::of_job(format!(
         "failed to open {} for {purpose} as user {} on node {}: {why}; see {option}",
         opening.path,
-        spec.user(),
+        spec.user_text(),
         spec.node
     ))
 }

@@ -65,7 +65,7 @@ pub fn begin(dir: &Path) -> Result<(), BeginError> {
     let lock = lock.ok_or_else(|| BeginError::Taken(shown.clone()))?;
     let spec = dir.read_spec().map_err(failed("read the spec"))?;
     let (mut journal, events) =
-        Journal::open(&dir.journal()).map_err(failed("open the journal"))?;
+        Journal::open(&dir.journal_path()).map_err(failed("open the journal"))?;
     if !events.is_empty() {
         return Err(BeginError::Taken(shown));
     }
@@ -133,7 +133,7 @@ fn supervise(
     };
     let stage = match supervisor.set_up() {
         Ok(stage) => stage,
-        Err(fault) => Stage::clean(EndReason::launch_failed(fault)),
+        Err(fault) => Stage::begin_cleanup(EndReason::launch_failed(fault)),
     };
     supervisor.run(stage);
 }
@@ -147,7 +147,7 @@ impl Supervisor {
         self.join_keyring()?;
         self.make_cgroup_and_files()?;
         let started = Hook::start(HookKind::Prolog, &self.spec, &self.dir);
-        self.hook = started.map_err(|says| self.hook_failed(says))?;
+        self.hook = started.map_err(|says| self.report_hook_failure(says))?;
         match self.hook {
             Some(_) => Ok(Stage::Prolog),
             None => self.prepare(),
@@ -174,7 +174,7 @@ impl Supervisor {
     /// Leaves kantd's keyring before any file of the job is accessed.
     fn join_keyring(&self) -> Result<(), LaunchFault> {
         match keyring::join_for(&self.spec) {
-            Err(error) if keyring::are_refused(error) => {
+            Err(error) if keyring::is_keyring_refusal(error) => {
                 log(&format!("the job shares the keyring that kantd was started with: {error}"));
                 Ok(())
             }
@@ -189,7 +189,7 @@ impl Supervisor {
 
     /// Starts the child that prepares the step as the user.
     pub(super) fn prepare(&mut self) -> Result<Stage, LaunchFault> {
-        let begun = Preparation::begin(&self.spec, &self.plan, &self.dir.script());
+        let begun = Preparation::begin(&self.spec, &self.plan, &self.dir.script_path());
         let preparation = begun.map_err(|error| {
             let id = self.spec.launch.id;
             LaunchFault::of_node_or_exhaustion(
@@ -202,15 +202,16 @@ impl Supervisor {
     }
 
     /// Reports a failed hook to kantd, which drains the node.
-    pub(super) fn hook_failed(&self, says: String) -> LaunchFault {
-        if let Err(error) = hook::report_failure(&self.dir, &format!("{}: {says}", self.dir_name()))
+    pub(super) fn report_hook_failure(&self, says: String) -> LaunchFault {
+        if let Err(error) =
+            hook::report_failure(&self.dir, &format!("{}: {says}", self.job_label()))
         {
             log(&format!("failed to report to kantd that {says}: {error}"));
         }
         LaunchFault::of_node(says)
     }
 
-    fn dir_name(&self) -> String {
+    fn job_label(&self) -> String {
         format!("job {}", self.spec.launch.id)
     }
 
@@ -229,7 +230,7 @@ impl Supervisor {
         };
         self.write_hosts().map_err(|error| failed(self.dir.path(), error))?;
         if !self.plan.tasks.is_empty() {
-            self.write_script().map_err(|error| failed(&self.dir.script(), error))?;
+            self.write_script().map_err(|error| failed(&self.dir.script_path(), error))?;
         }
         Ok(())
     }
@@ -248,7 +249,7 @@ impl Supervisor {
             return Err(format!(
                 "failed to run as user {} on node {node}: kantd there runs as uid {me}, not as \
                  root, and can run that user's jobs only",
-                self.spec.user()
+                self.spec.user_text()
             ));
         }
         Ok(())
@@ -256,9 +257,10 @@ impl Supervisor {
 
     /// Writes the host files and the size file atomically; all users may read them.
     pub(super) fn write_hosts(&self) -> io::Result<()> {
-        let texts = environment::mpi_hosts(&self.spec);
-        let size = (self.dir.environment(), environment::of_size(&self.spec, self.resized));
-        for (path, text) in self.dir.hosts().into_iter().zip(texts).chain([size]) {
+        let texts = environment::mpi_host_files(&self.spec);
+        let size =
+            (self.dir.environment_path(), environment::size_script(&self.spec, self.resized));
+        for (path, text) in self.dir.host_file_paths().into_iter().zip(texts).chain([size]) {
             let draft = path.with_extension("new");
             let mut file = File::create(&draft)?;
             file.set_permissions(Permissions::from_mode(0o644))?;
@@ -270,7 +272,7 @@ impl Supervisor {
 
     /// Writes the script, which only the user may read and run.
     fn write_script(&self) -> io::Result<()> {
-        let path = self.dir.script();
+        let path = self.dir.script_path();
         let mut options = OpenOptions::new();
         let mut file = options.write(true).create(true).truncate(true).mode(0o500).open(&path)?;
         file.write_all(self.spec.launch.script.as_bytes())?;

@@ -56,7 +56,7 @@ impl Cleanup {
 
 impl Stage {
     /// Ends the step for this reason.
-    pub(super) fn clean(end: EndReason) -> Self {
+    pub(super) fn begin_cleanup(end: EndReason) -> Self {
         let (begun, complaint) = (Instant::now(), String::new());
         let (measured, described, unwritten_since) = (None, None, None);
         let (retry_at, is_gone) = (begun, false);
@@ -74,7 +74,7 @@ impl Stage {
 }
 
 impl Supervisor {
-    pub(super) fn cleaning(&mut self, mut cleanup: Cleanup) -> Stage {
+    pub(super) fn advance_cleaning(&mut self, mut cleanup: Cleanup) -> Stage {
         if Instant::now() < cleanup.retry_at {
             return Stage::Cleaning(cleanup);
         }
@@ -103,9 +103,9 @@ impl Supervisor {
             }
             cleanup.is_gone = true;
             self.hook = Hook::start(HookKind::Epilog, &self.spec, &self.dir)
-                .unwrap_or_else(|says| self.epilog_failed(says));
+                .unwrap_or_else(|says| self.report_epilog_failure(says));
         }
-        if !self.epilog()? {
+        if !self.is_epilog_over()? {
             return Ok(false);
         }
         let (oom_kills, usage) = cleanup.measured.unwrap_or_default();
@@ -127,7 +127,7 @@ impl Supervisor {
             self.publish_end(&event);
         }
         // The socket is useless from here on; the journal has everything.
-        let _ = std::fs::remove_file(self.dir.control());
+        let _ = std::fs::remove_file(self.dir.control_socket_path());
         Ok(true)
     }
 
@@ -139,7 +139,7 @@ impl Supervisor {
     }
 
     /// Whether the epilog has ended. Its result does not affect the job's.
-    fn epilog(&mut self) -> Result<bool, String> {
+    fn is_epilog_over(&mut self) -> Result<bool, String> {
         let Some(hook) = &self.hook else { return Ok(true) };
         let state = hook.state();
         if matches!(state, HookState::Running) {
@@ -148,13 +148,13 @@ impl Supervisor {
         hook.end().map_err(|error| error.to_string())?;
         self.hook = None;
         if let HookState::Failed(says) = state {
-            self.epilog_failed(says);
+            self.report_epilog_failure(says);
         }
         Ok(true)
     }
 
-    fn epilog_failed(&self, says: String) -> Option<Hook> {
-        log(&self.hook_failed(says).message);
+    fn report_epilog_failure(&self, says: String) -> Option<Hook> {
+        log(&self.report_hook_failure(says).message);
         None
     }
 
@@ -180,7 +180,7 @@ impl Supervisor {
             // Nothing can be removed from such a disk, and waiting does not help.
             Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => {}
             Err(error) => {
-                let shown = self.dir.private();
+                let shown = self.dir.private_dir();
                 return Err(format!("failed to remove {}: {error}", shown.display()));
             }
             Ok(()) => {}

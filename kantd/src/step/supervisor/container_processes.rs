@@ -33,19 +33,24 @@ pub struct ContainerProcesses {
 
 impl ContainerProcesses {
     /// The runtimes that have started their process, and the process if it lives.
-    pub fn pairs(&self) -> impl Iterator<Item = (Pid, Option<Pid>)> + '_ {
-        self.known.iter().map(|(runtime, inner)| (*runtime, inner.alive().map(|(pid, _)| *pid)))
+    pub fn runtimes_and_processes(&self) -> impl Iterator<Item = (Pid, Option<Pid>)> + '_ {
+        self.known
+            .iter()
+            .map(|(runtime, inner)| (*runtime, inner.living_process().map(|(pid, _)| *pid)))
     }
 
     /// Signals the process of a runtime, if it lives.
     pub fn signal(&self, runtime: Pid, signal: Signal) {
-        let alive = self.known.get(&runtime).and_then(InnerProcess::alive);
+        let alive = self.known.get(&runtime).and_then(InnerProcess::living_process);
         alive.iter().for_each(|(_, process)| process.signal(signal));
     }
 
     /// Readable when a process has ended.
-    pub fn ends(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.known.values().filter_map(InnerProcess::alive).map(|(_, process)| process.as_fd())
+    pub fn end_descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.known
+            .values()
+            .filter_map(InnerProcess::living_process)
+            .map(|(_, process)| process.as_fd())
     }
 
     /// The time of the next check if no event comes.
@@ -58,7 +63,7 @@ impl ContainerProcesses {
 }
 
 impl InnerProcess {
-    fn alive(&self) -> Option<&(Pid, ProcessHandle)> {
+    fn living_process(&self) -> Option<&(Pid, ProcessHandle)> {
         self.process.as_ref().filter(|_| self.gone_since.is_none())
     }
 }
@@ -85,7 +90,7 @@ impl Supervisor {
     /// Updates which processes runtimes have started, and which of them have ended.
     pub(super) fn find_container_processes(&mut self) {
         let Some(container) = &self.container else { return };
-        let runtimes: BTreeMap<Pid, String> = self.all_started().collect();
+        let runtimes: BTreeMap<Pid, String> = self.running_processes().collect();
         let known = &mut self.container_processes.known;
         known.retain(|runtime, _| runtimes.contains_key(runtime));
         let awaited: Vec<Pid> =
@@ -105,7 +110,7 @@ impl Supervisor {
         self.container_processes.is_awaited =
             runtimes.keys().any(|runtime| !known.contains_key(runtime));
         for inner in known.values_mut() {
-            if inner.alive().is_some_and(|(_, process)| is_over(process)) {
+            if inner.living_process().is_some_and(|(_, process)| is_over(process)) {
                 inner.gone_since = Some(Instant::now());
             }
         }

@@ -54,7 +54,7 @@ impl Supervisor {
     }
 
     /// Why the step ends, if it is fenced.
-    pub(super) fn fenced(&self) -> Option<EndReason> {
+    pub(super) fn fence_end_reason(&self) -> Option<EndReason> {
         let (silent, _) = self.fence.closed?;
         let message = format!(
             "node {} had no contact with a leading controller for {silent} and ended the job, \

@@ -48,7 +48,7 @@ impl Supervisor {
 
     /// Changes the time limit. A job that was warned of its end is warned again if the end is later
     /// now.
-    pub(super) fn limit(&mut self, limit: Span) {
+    pub(super) fn set_time_limit(&mut self, limit: Span) {
         if self.spec.launch.time_limit.replace(limit) == Some(limit) {
             return;
         }

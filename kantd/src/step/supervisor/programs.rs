@@ -49,19 +49,19 @@ pub struct Programs {
 
 impl Programs {
     /// The current states, for a new client.
-    pub fn lines(&self) -> impl Iterator<Item = Update> + '_ {
+    pub fn state_updates(&self) -> impl Iterator<Item = Update> + '_ {
         self.states
             .iter()
             .map(|(task, state)| Update::Task { task: *task, state: Some(state.clone()) })
     }
 
     /// Readable when a program was executed, or failed to be.
-    pub fn reports(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+    pub fn report_descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.alive.values().filter_map(|guest| guest.report.as_ref()).map(AsFd::as_fd)
     }
 
     /// Running programs and the names of their containers.
-    pub fn started(&self) -> impl Iterator<Item = (Pid, String)> + '_ {
+    pub fn running_programs(&self) -> impl Iterator<Item = (Pid, String)> + '_ {
         let alive = self.alive.iter().filter(|(_, guest)| guest.exit.is_none());
         alive.map(|(number, guest)| (guest.pid, task::program_container(*number)))
     }
@@ -89,7 +89,7 @@ impl Programs {
     }
 
     /// State changes since the last call. Reports are read first: an ended program was executed.
-    fn changes(&mut self, spec: &StepSpec) -> Vec<(TaskNumber, TaskState)> {
+    fn take_changes(&mut self, spec: &StepSpec) -> Vec<(TaskNumber, TaskState)> {
         let mut changes = Vec::new();
         self.alive.retain(|task, guest| {
             if let Some(report) = &mut guest.report {
@@ -145,7 +145,7 @@ impl Supervisor {
                 }
             }
         }
-        for (task, state) in self.programs.changes(&self.spec) {
+        for (task, state) in self.programs.take_changes(&self.spec) {
             self.set_program_state(task, state);
         }
     }
@@ -162,7 +162,7 @@ impl Supervisor {
         let entry_files = self.group.entry_files().map_err(|error| failed(&error))?;
         let files = self.program_files(task, guest.manner.input);
         let [stdin, stdout, stderr] = files.map_err(|error| failed(&error))?;
-        let (spec, open_files, script) = (&self.spec, self.open_files, self.dir.script());
+        let (spec, open_files, script) = (&self.spec, self.open_files, self.dir.script_path());
         let start = self.started.map_or_else(crate::clock::now, |(since, _)| since);
         let container = self.container.as_ref();
         let facts = StepFacts { spec, account, script: &script, start, open_files, container };
@@ -180,9 +180,9 @@ impl Supervisor {
     /// appended to a file, whose space is freed as the program reads.
     fn program_files(&self, task: TaskNumber, input: bool) -> io::Result<[File; 3]> {
         let owner = &self.spec.launch.owner;
-        let [stdout, stderr] = self.dir.task_output(task);
+        let [stdout, stderr] = self.dir.task_output_paths(task);
         let open = |path, append| {
-            let file = dir::private_file().create(true).append(append).open(path)?;
+            let file = dir::private_file_options().create(true).append(append).open(path)?;
             if geteuid().is_root() {
                 let (uid, gid) = (Uid::from_raw(owner.uid.0), Gid::from_raw(owner.gid.0));
                 fchown(&file, Some(uid.as_raw()), Some(gid.as_raw()))?;
@@ -190,7 +190,7 @@ impl Supervisor {
             io::Result::Ok(file)
         };
         let stdin = match input {
-            true => open(self.dir.task_input(task), false)?,
+            true => open(self.dir.task_input_path(task), false)?,
             false => File::open("/dev/null")?,
         };
         Ok([stdin, open(stdout, true)?, open(stderr, true)?])
@@ -211,8 +211,8 @@ impl Supervisor {
             && let Some(oldest) = self.programs.ended.pop_front()
         {
             self.programs.states.remove(&oldest);
-            let files = self.dir.task_output(oldest).into_iter();
-            for file in files.chain([self.dir.task_input(oldest)]) {
+            let files = self.dir.task_output_paths(oldest).into_iter();
+            for file in files.chain([self.dir.task_input_path(oldest)]) {
                 // A program that never ran has no files.
                 let _ = std::fs::remove_file(file);
             }

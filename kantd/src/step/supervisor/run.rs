@@ -23,28 +23,28 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 impl Supervisor {
-    pub(super) fn prolog(&mut self) -> Stage {
+    pub(super) fn advance_prolog(&mut self) -> Stage {
         if let Some(end) = self.requested_end() {
-            return Stage::clean(end);
+            return Stage::begin_cleanup(end);
         }
         let prepared = match self.hook.as_ref().map_or(HookState::Succeeded, Hook::state) {
             HookState::Running => return Stage::Prolog,
-            HookState::Failed(says) => Err(self.hook_failed(says)),
+            HookState::Failed(says) => Err(self.report_hook_failure(says)),
             // Ends processes that it left running.
             HookState::Succeeded => match self.hook.as_ref().map_or(Ok(()), Hook::end) {
                 Ok(()) => {
                     self.hook = None;
                     self.prepare()
                 }
-                Err(error) => Err(self.hook_failed(error.to_string())),
+                Err(error) => Err(self.report_hook_failure(error.to_string())),
             },
         };
-        prepared.unwrap_or_else(|fault| Stage::clean(EndReason::launch_failed(fault)))
+        prepared.unwrap_or_else(|fault| Stage::begin_cleanup(EndReason::launch_failed(fault)))
     }
 
-    pub(super) fn preparing(&mut self, mut preparation: Preparation) -> Stage {
+    pub(super) fn advance_preparing(&mut self, mut preparation: Preparation) -> Stage {
         if let Some(end) = self.requested_end() {
-            return Stage::clean(end);
+            return Stage::begin_cleanup(end);
         }
         match preparation.receive() {
             None => Stage::Preparing(preparation),
@@ -58,36 +58,36 @@ impl Supervisor {
                     let (id, node) = (self.spec.launch.id, &self.spec.node);
                     let why = format!("failed to write the journal of {id} on {node}: {error}");
                     let fault = LaunchFault::of_node_or_exhaustion(&error, why);
-                    Stage::clean(EndReason::launch_failed(fault))
+                    Stage::begin_cleanup(EndReason::launch_failed(fault))
                 }
             },
-            Some(Err(fault)) => Stage::clean(EndReason::launch_failed(fault)),
+            Some(Err(fault)) => Stage::begin_cleanup(EndReason::launch_failed(fault)),
         }
     }
 
-    pub(super) fn ready(&mut self, mut prepared: Prepared) -> Stage {
+    pub(super) fn advance_ready(&mut self, mut prepared: Prepared) -> Stage {
         if let Some(end) = self.requested_end() {
-            return Stage::clean(end);
+            return Stage::begin_cleanup(end);
         }
         if !self.go {
             return Stage::Ready(prepared);
         }
         self.account = Some(prepared.account.clone());
-        match self.make_private(&mut prepared).and_then(|()| self.start(&prepared)) {
+        match self.enter_private_dirs(&mut prepared).and_then(|()| self.start(&prepared)) {
             Ok(()) => Stage::Starting,
-            Err(fault) => self.launch_failed(fault),
+            Err(fault) => self.end_as_failed_launch(fault),
         }
     }
 
     /// Ends the step as one that never ran.
-    fn launch_failed(&mut self, fault: LaunchFault) -> Stage {
+    fn end_as_failed_launch(&mut self, fault: LaunchFault) -> Stage {
         self.started = None;
         self.failure = None;
-        Stage::clean(EndReason::launch_failed(fault))
+        Stage::begin_cleanup(EndReason::launch_failed(fault))
     }
 
     /// Enters the step's private directories; processes started later inherit them.
-    fn make_private(&mut self, prepared: &mut Prepared) -> Result<(), LaunchFault> {
+    fn enter_private_dirs(&mut self, prepared: &mut Prepared) -> Result<(), LaunchFault> {
         let dirs = &self.spec.rules.private_dirs;
         let (id, node) = (self.spec.launch.id, &self.spec.node);
         let kept = prepared.work_dir.take().map(|(path, dir)| KeptMount::open(path, dir.as_fd()));
@@ -159,7 +159,7 @@ impl Supervisor {
         self.started = Some((start, Instant::now()));
         self.disks_before = DiskSums::now();
         self.exit_notice = ExitNotice::new(&self.plan, &prepared.files);
-        let script = self.dir.script();
+        let script = self.dir.script_path();
         let (spec, account, open_files) = (&self.spec, &prepared.account, self.open_files);
         let container = self.container.as_ref();
         let facts = StepFacts { spec, account, script: &script, start, open_files, container };
@@ -180,21 +180,21 @@ impl Supervisor {
         Ok(())
     }
 
-    pub(super) fn starting(&mut self) -> Stage {
+    pub(super) fn advance_starting(&mut self) -> Stage {
         for task in &mut self.tasks {
             let Some(report) = &mut task.report else { continue };
             match task::read_report(report) {
                 StartReport::Pending => {}
                 StartReport::Started => task.report = None,
                 StartReport::Failed(failure) => {
-                    let fault = task::explain(failure, &self.spec, &self.dir.script());
-                    return self.launch_failed(fault);
+                    let fault = task::explain(failure, &self.spec, &self.dir.script_path());
+                    return self.end_as_failed_launch(fault);
                 }
             }
         }
         if self.tasks.iter().any(|task| task.report.is_some()) {
             return match self.reason_to_end() {
-                Some(end) => Stage::clean(end),
+                Some(end) => Stage::begin_cleanup(end),
                 None => Stage::Starting,
             };
         }
@@ -203,9 +203,9 @@ impl Supervisor {
         Stage::Running
     }
 
-    pub(super) fn running(&mut self) -> Stage {
+    pub(super) fn advance_running(&mut self) -> Stage {
         if !self.tasks.is_empty() && self.all_exited() && !self.shutting_down {
-            return Stage::clean(EndReason::new(EndCause::Exited, None));
+            return Stage::begin_cleanup(EndReason::new(EndCause::Exited, None));
         }
         let Some(end) = self.reason_to_end() else {
             self.apply_suspension();
@@ -225,8 +225,8 @@ impl Supervisor {
     }
 
     /// Waits for requests that a replica still answers.
-    pub(super) fn draining(&mut self, end: EndReason, until: Instant) -> Stage {
-        let is_urgent = self.shutting_down || self.fenced().is_some();
+    pub(super) fn advance_draining(&mut self, end: EndReason, until: Instant) -> Stage {
+        let is_urgent = self.shutting_down || self.fence_end_reason().is_some();
         if is_urgent || self.all_exited() || Instant::now() >= until {
             return self.end_processes(end);
         }
@@ -252,10 +252,10 @@ impl Supervisor {
 
     /// Waits for all processes of the cgroup, not only for the tasks: a shell dies of SIGTERM at
     /// once while the program it started writes a checkpoint.
-    pub(super) fn ending(&mut self, end: EndReason, kill_at: Instant) -> Stage {
+    pub(super) fn advance_ending(&mut self, end: EndReason, kill_at: Instant) -> Stage {
         let is_empty = self.group.pids().is_ok_and(|pids| pids.is_empty());
         if (is_empty && self.all_exited()) || Instant::now() >= kill_at {
-            return Stage::clean(end);
+            return Stage::begin_cleanup(end);
         }
         Stage::Ending { end, kill_at }
     }
@@ -267,7 +267,7 @@ impl Supervisor {
             return Some(EndReason::new(EndCause::Lost, message.to_owned()));
         }
         let stopped = self.stop.then(|| EndReason::new(EndCause::Stopped, None));
-        stopped.or_else(|| self.fenced())
+        stopped.or_else(|| self.fence_end_reason())
     }
 
     /// The reason to end running processes, if there is one.
@@ -290,10 +290,10 @@ impl Supervisor {
         }
         // Ranks wait for each other: without one the others would wait until the time limit.
         let (place, exit) = self.failure.filter(|_| self.tasks.len() > 1)?;
-        Some(EndReason::new(EndCause::Exited, self.failed_task(place, exit)))
+        Some(EndReason::new(EndCause::Exited, self.failed_task_message(place, exit)))
     }
 
-    fn failed_task(&self, place: TaskPlace, exit: ExitStatus) -> String {
+    fn failed_task_message(&self, place: TaskPlace, exit: ExitStatus) -> String {
         let (rank, node) = (place.rank, &self.spec.node);
         format!("task {rank} on node {node} ended with {exit}; the other tasks there were ended")
     }

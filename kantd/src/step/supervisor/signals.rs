@@ -14,18 +14,20 @@ use std::collections::BTreeSet;
 impl Supervisor {
     /// Sends a signal to every process of the job.
     pub(super) fn signal_all(&self, signal: Signal) -> Result<(), CgroupError> {
-        let runtimes = self.runtimes();
+        let runtimes = self.runtime_pids();
         self.group.signal_matching(signal, &|pid| !runtimes.contains(&pid)).map(drop)
     }
 
     /// The running processes of the script.
-    pub(super) fn scripts(&self) -> Vec<Pid> {
+    pub(super) fn script_pids(&self) -> Vec<Pid> {
         let started: Vec<Pid> = self.started_tasks().map(|task| task.pid).collect();
         if self.container.is_none() {
             return started;
         }
-        let container_processes =
-            self.container_processes.pairs().filter(|(runtime, _)| started.contains(runtime));
+        let container_processes = self
+            .container_processes
+            .runtimes_and_processes()
+            .filter(|(runtime, _)| started.contains(runtime));
         container_processes.filter_map(|(_, process)| process).collect()
     }
 
@@ -57,7 +59,7 @@ impl Supervisor {
         let wanted: Box<dyn Fn(Pid) -> bool> = match target {
             Reached::Steps => {
                 let programs =
-                    cgroup::with_descendants(self.programs.started().map(|(pid, _)| pid));
+                    cgroup::with_descendants(self.programs.running_programs().map(|(pid, _)| pid));
                 Box::new(move |pid| programs.contains(&pid))
             }
             Reached::Work => {
@@ -66,7 +68,7 @@ impl Supervisor {
             }
             Reached::Script | Reached::All => Box::new(|_| true),
         };
-        let runtimes = self.runtimes();
+        let runtimes = self.runtime_pids();
         match self.group.signal_matching(signal, &|pid| !runtimes.contains(&pid) && wanted(pid)) {
             Ok(count) => log(&format!("sent {signal} to {count} processes")),
             Err(error) => log(&format!("failed to send {signal} to the job: {error}")),
@@ -79,7 +81,7 @@ impl Supervisor {
         if self.spec.launch.launch != Launch::Once {
             return Vec::new();
         }
-        let (scripts, runtimes) = (self.scripts(), self.runtimes());
+        let (scripts, runtimes) = (self.script_pids(), self.runtime_pids());
         let others = |pid: &Pid| !scripts.contains(pid) && !runtimes.contains(pid);
         if !self.group.pids().unwrap_or_default().iter().any(others) {
             return Vec::new();
@@ -88,14 +90,14 @@ impl Supervisor {
     }
 
     /// Runtimes that have started their process.
-    pub(super) fn runtimes(&self) -> BTreeSet<Pid> {
-        self.container_processes.pairs().map(|(runtime, _)| runtime).collect()
+    pub(super) fn runtime_pids(&self) -> BTreeSet<Pid> {
+        self.container_processes.runtimes_and_processes().map(|(runtime, _)| runtime).collect()
     }
 
     /// The running processes of the script and of programs, and the names of their containers.
-    pub(super) fn all_started(&self) -> impl Iterator<Item = (Pid, String)> + '_ {
+    pub(super) fn running_processes(&self) -> impl Iterator<Item = (Pid, String)> + '_ {
         let tasks = self.started_tasks().map(|task| (task.pid, task::task_container(task.place)));
-        tasks.chain(self.programs.started())
+        tasks.chain(self.programs.running_programs())
     }
 
     /// Tasks that are not reaped yet, so that their pids are valid.

@@ -31,7 +31,7 @@ pub(super) enum Stage {
 
 impl Stage {
     /// Whether the step's processes have been asked to end, or have ended.
-    pub(super) const fn is_last(&self) -> bool {
+    pub(super) const fn is_ending_or_over(&self) -> bool {
         matches!(self, Self::Ending { .. } | Self::Cleaning(_) | Self::Done)
     }
 }

@@ -44,7 +44,7 @@ impl Supervisor {
     }
 
     pub(super) fn warn_all(&self, signal: Signal) {
-        let (scripts, runtimes) = (self.scripts(), self.runtimes());
+        let (scripts, runtimes) = (self.script_pids(), self.runtime_pids());
         let may = |pid: &Pid| !scripts.contains(pid) || cgroup::has_handler(*pid, signal);
         let wanted = |pid: Pid| !runtimes.contains(&pid) && may(&pid);
         match self.group.signal_matching(signal, &wanted) {

@@ -40,12 +40,12 @@ pub fn explain(failure: StartFailure, spec: &StepSpec, script: &Path) -> LaunchF
             "the user's process limit is reached: submit with a larger `ulimit -u`".to_owned()
         }
         (child::StartStep::WorkDir, _) => {
-            format!("directory {}, user {}", spec.launch.work_dir, spec.user())
+            format!("directory {}, user {}", spec.launch.work_dir, spec.user_text())
         }
         (child::StartStep::Streams, _) => {
             "its limit of open files is too small: submit with a larger `ulimit -n`".to_owned()
         }
-        _ => format!("user {}", spec.user()),
+        _ => format!("user {}", spec.user_text()),
     };
     let message = format!("failed to start {id} on node {node}: failed to {what}: {error}; {hint}");
     if failure.step.is_job_fault() {
@@ -60,7 +60,7 @@ const PROGRAM_CHARS_MAX: usize = 200;
 
 /// A sentence that says why a program did not start in a step.
 pub fn explain_program(failure: StartFailure, program: &str, spec: &StepSpec) -> String {
-    let (error, user) = (failure.error, spec.user());
+    let (error, user) = (failure.error, spec.user_text());
     let what = match failure.step {
         child::StartStep::Exec => "run it",
         step => step.description(),

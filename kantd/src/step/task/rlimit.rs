@@ -47,7 +47,7 @@ pub struct FileLimit {
 }
 
 /// The effective limit of open files; `None` if the hard limit is infinite.
-pub fn open_files(limits: &[SoftLimit]) -> Option<FileLimit> {
+pub fn open_file_limit(limits: &[SoftLimit]) -> Option<FileLimit> {
     let wanted = limits.iter().rfind(|limit| limit.resource == libc::RLIMIT_NOFILE)?;
     let mut now = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: writes into the live struct that is passed.

@@ -118,14 +118,14 @@ impl TestState {
         let mut longest = Duration::ZERO;
         while let Some(part) = parts.next_part() {
             longest = longest.max(self.apply(part)?);
-            parts.note(state::event::changed(&self.events));
+            parts.note(state::event::changed_jobs(&self.events));
         }
         ensure!(parts.outcome().is_ok(), "failed to measure arrays: nothing was changed");
         Ok(longest)
     }
 
     fn submit(&mut self, tasks: u32, dependency: &str) -> anyhow::Result<(JobKey, Duration)> {
-        let number = self.state.last_job().0 + 1;
+        let number = self.state.last_job_id().0 + 1;
         let array = (tasks > 1).then(|| format!("0-{}", tasks - 1).parse()).transpose()?;
         let dependency = (!dependency.is_empty()).then(|| dependency.parse()).transpose()?;
         let ask = Ask {

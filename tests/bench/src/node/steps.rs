@@ -88,7 +88,7 @@ impl StepHarness {
             gpu_milli: None,
             node: NodeName::new("n1")?,
             tasks: Tasks(1),
-            cpus: CpuSet::first(1),
+            cpus: CpuSet::first_n(1),
             memory: Bytes::from_mib(64),
             gpus: gpus.into_iter().collect(),
         };
@@ -134,7 +134,7 @@ impl StepHarness {
         let order = self.order(script, gpu)?;
         let id = order.id;
         self.steps.launch(order, &self.gpus);
-        self.steps.go(id);
+        self.steps.start_ready_step(id);
         Ok(id)
     }
 

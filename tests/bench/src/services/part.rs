@@ -49,7 +49,7 @@ fn run_router(path: &std::path::Path, workers: usize) -> anyhow::Result<()> {
     let (_tables, receiver) = tokio::sync::watch::channel(Arc::new(table));
     let router = Router::start(config, receiver)?;
     let addr = loop {
-        if let Some(addr) = router.address("bench") {
+        if let Some(addr) = router.service_address("bench") {
             break addr;
         }
         std::thread::sleep(Duration::from_millis(1));

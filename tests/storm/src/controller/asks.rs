@@ -33,7 +33,7 @@ impl Process {
                 if config.mutant == Some(Mutant::AckUnapplied)
                     && matches!(*command, state::Command::SubmitJob { .. })
                 {
-                    let next = common::id::JobId(state.last_job().0 + 1);
+                    let next = common::id::JobId(state.last_job_id().0 + 1);
                     self.outputs.push(Output::Reply(id, Reply::Submitted(next)));
                 }
                 if config.mutant == Some(Mutant::AckChange)
@@ -47,7 +47,7 @@ impl Process {
                 self.parts.insert(id, parts);
             }
             Body::Look if config.mutant == Some(Mutant::StaleRead) => {
-                self.outputs.push(Output::Reply(id, Reply::Last(state.last_job())));
+                self.outputs.push(Output::Reply(id, Reply::Last(state.last_job_id())));
             }
             Body::Look => reads.push(Ticket::Ask(id)),
             Body::Show(job) if config.mutant == Some(Mutant::StaleRead) => {
@@ -74,7 +74,7 @@ impl Process {
             (Ticket::Show(id, job), _) => {
                 let reply = match &result {
                     Ok(Completion::Fresh) => Reply::Limit(limit(state, job)),
-                    _ => reply(&result, state.last_job(), self.replica.leader()),
+                    _ => reply(&result, state.last_job_id(), self.replica.leader()),
                 };
                 self.outputs.push(Output::Reply(id, reply));
             }
@@ -101,10 +101,11 @@ impl Process {
     ) {
         let parts = self.parts.remove(&id).filter(|parts| !parts.is_whole());
         let Some((mut parts, events)) = parts.zip(applied(result)) else {
-            let (last, leader) = (self.replica.machine().state.last_job(), self.replica.leader());
+            let (last, leader) =
+                (self.replica.machine().state.last_job_id(), self.replica.leader());
             return self.outputs.push(Output::Reply(id, reply(result, last, leader)));
         };
-        parts.note(state::event::changed(events));
+        parts.note(state::event::changed_jobs(events));
         if let Some(part) = parts.next_part() {
             requests.commands.push((part, Ticket::Ask(id)));
             self.parts.insert(id, parts);

@@ -28,7 +28,7 @@ impl ClaimJudge {
             living.map(|(node, id, share)| ((node.clone(), id), share)).collect();
         let mut differences = Vec::new();
         for ((node, id), share) in &living {
-            let held = state.ledger().on(node);
+            let held = state.ledger().holdings_on(node);
             let held = held.and_then(|held| held.holders().find(|(holder, _)| holder == id));
             match held {
                 None => differences.push(format!("{id} lives on {node}, and holds nothing")),

@@ -62,7 +62,7 @@ impl LogJudge {
 
     /// Checks the result of a command, at its first application.
     pub fn look(&mut self, state: &State, command: &Command, events: &[Event]) {
-        for wrong in self.history.look(state, events) {
+        for wrong in self.history.check_step(state, events) {
             let text = format!("after {}: {wrong}", brief(command));
             self.complaints.push(Complaint::new("invariant", text));
         }

@@ -45,10 +45,10 @@ impl PromiseJudge {
         let highest = snapshot.all_waiting().map(|job| priority(&job.queue)).max();
         for (key, promise) in &round.planned_starts {
             let waits = state.element(*key).is_some_and(|(_, e)| e.phase == Phase::Pending);
-            let Some(job) = snapshot.waiting(*key).filter(|_| waits) else { continue };
+            let Some(job) = snapshot.waiting_job(*key).filter(|_| waits) else { continue };
             let others = snapshot.all_waiting().filter(|other| other.queue == job.queue);
             let all_may_start =
-                others.into_iter().all(|other| !other.held && other.gate().is_none());
+                others.into_iter().all(|other| !other.held && other.earliest_start().is_none());
             if promise.yielded || Some(priority(&job.queue)) != highest || !all_may_start {
                 continue;
             }
@@ -56,7 +56,7 @@ impl PromiseJudge {
             *at = promise.at.min(*at);
         }
         for (key, at) in self.promised.iter().filter(|(_, at)| **at + SLACK < now) {
-            let why = round.waits.of(snapshot, *key);
+            let why = round.waits.reason_of(snapshot, *key);
             let text = format!(
                 "job {key} was promised a start by {at}, it is {now}, and it waits: {why:?}"
             );

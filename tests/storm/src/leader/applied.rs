@@ -35,7 +35,7 @@ impl Lead {
         let Some(link) = self.table.channel(node).copied() else { return };
         let live = self.sessions.get_mut(&link).and_then(|session| session.live.as_mut());
         let Some(live) = live else { return };
-        let messages = live.desired(state, false).into_iter();
+        let messages = live.compare_at_once(state, false).into_iter();
         requests.outputs.extend(messages.map(|message| Output::Down(link, Box::new(message))));
     }
 }

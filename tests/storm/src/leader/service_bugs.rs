@@ -32,7 +32,7 @@ impl OldReports {
             let id = AttemptId { key: *key, attempt: element.attempt };
             let is_earlier = status.id.attempt < id.attempt && readiness.ready_since(id).is_none();
             if element.phase == Phase::Running && is_earlier {
-                readiness.report(node, vec![ReplicaStatus { id, ..status.clone() }], now);
+                readiness.note_report(node, vec![ReplicaStatus { id, ..status.clone() }], now);
             }
         }
     }
@@ -49,7 +49,7 @@ pub(super) fn report_unready(state: &State, readiness: &mut Readiness, now: Time
         if readiness.get(id).is_none() {
             let health = ReplicaHealth::NotReady;
             let status = ReplicaStatus { id, health, ports: Vec::new(), why: None };
-            readiness.report(&node, vec![status], now);
+            readiness.note_report(&node, vec![status], now);
         }
     }
 }

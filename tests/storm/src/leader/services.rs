@@ -119,7 +119,7 @@ impl Lead {
     ) {
         let services = &mut self.services;
         if !std::mem::replace(&mut services.has_begun, true) {
-            services.readiness.begin(now);
+            services.readiness.start_term(now);
             services.judge.borrow_mut().leads(self.since_ms);
         }
         for (node, report) in std::mem::take(&mut services.reports) {
@@ -127,9 +127,9 @@ impl Lead {
                 Report::Replicas(statuses) => {
                     services.judge.borrow_mut().shown(&statuses);
                     services.old.note(&node, &statuses);
-                    services.readiness.report(&node, statuses, now)
+                    services.readiness.note_report(&node, statuses, now)
                 }
-                Report::Load(load) => services.autoscaler.report(&node, load, now),
+                Report::Load(load) => services.autoscaler.note_router_load(&node, load, now),
             };
             services.is_notified |= is_news;
         }
@@ -152,7 +152,7 @@ impl Lead {
             }
             _ => {}
         }
-        let mut plan = lead::services::look(state, &services.readiness, now);
+        let mut plan = lead::services::plan_services(state, &services.readiness, now);
         if let Some(orders) = lead::services::routes(state, &services.readiness, now) {
             self.publish(state, orders, requests);
         }

@@ -179,7 +179,7 @@ impl Kantd {
                     }
                 }
                 NodeAction::Limit(id, limit) => self.observed.record_limit(id, limit),
-                NodeAction::Resize(id, resized) => self.observed.record_size(id, resized.number),
+                NodeAction::Resize(id, resized) => self.observed.record_resize(id, resized.number),
                 NodeAction::Stop(id) => {
                     if let Some(step) = node.steps.get_mut(&id)
                         && step.stop(id, around)

@@ -35,7 +35,7 @@ impl World {
             let used =
                 content.iter().rposition(|byte| *byte != 0).map_or(0, |last| last as u64 + 1);
             let from = used.saturating_sub(rng.between(1, END_BYTES_MAX));
-            (from..used).for_each(|offset| memory.rot(&name, offset, |byte| *byte = 0));
+            (from..used).for_each(|offset| memory.corrupt_byte(&name, offset, |byte| *byte = 0));
             self.story.add(self.now_ms, || format!("{name} on c{id} ends at byte {from}"));
         } else {
             let proved = match name.starts_with("log-") {
@@ -46,7 +46,7 @@ impl World {
             if proved == 0 {
                 return;
             }
-            memory.rot(&name, offset, |byte| *byte ^= 1 << bit);
+            memory.corrupt_byte(&name, offset, |byte| *byte ^= 1 << bit);
             self.story.add(self.now_ms, || format!("byte {offset} of {name} on c{id} turns"));
         }
         self.rotten = Some(id);

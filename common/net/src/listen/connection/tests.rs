@@ -2,7 +2,7 @@
 //! waits for an event with a deadline.
 
 use super::*;
-use crate::listen::{LocalListener, serve_within};
+use crate::listen::{LocalListener, serve_with_limits};
 use crate::revocations::Revocations;
 use axum::routing::{get, post};
 use futures_util::stream;
@@ -54,7 +54,7 @@ fn served(path: &Path, limits: Limits) -> mpsc::UnboundedReceiver<()> {
         .route("/slow", get(slow))
         .route("/echo", post(|text: String| async { text }));
     let listener = LocalListener::bind(path).unwrap();
-    tokio::spawn(serve_within(
+    tokio::spawn(serve_with_limits(
         listener,
         router,
         std::future::pending(),

@@ -18,7 +18,7 @@ pub fn table_fitting(fields: &[&'static Field], lines: &[Line<'_>], zone: &TimeZ
     let columns = fields.iter().map(|field| {
         let place = DROP_ORDER.iter().position(|name| *name == field.name);
         let place = place.and_then(|place| u8::try_from(place).ok());
-        place.map_or(column(field), |place| column(field).drop_order(place))
+        place.map_or(column(field), |place| column(field).with_drop_order(place))
     });
     build_table(columns.collect(), fields, lines, zone)
 }
@@ -37,19 +37,19 @@ fn build_table(
             if field.name != "state" {
                 return cell;
             }
-            cell.short(&line.job.state_code).tint(jobs::tint(line.job))
+            cell.with_short(&line.job.state_code).with_tint(jobs::tint(line.job))
         };
-        table.row(fields.iter().map(cell).collect());
+        table.add_row(fields.iter().map(cell).collect());
     }
     table
 }
 
 fn column(field: &'static Field) -> Column {
     let column = Column::new(&field.title);
-    let column = if field.is_number { column.right() } else { column };
-    let column = if field.name == "state" { column.short("ST") } else { column };
+    let column = if field.is_number { column.right_aligned() } else { column };
+    let column = if field.name == "state" { column.with_short_title("ST") } else { column };
     match SHRINKABLE.iter().find(|(title, _)| *title == field.title) {
-        Some((_, least)) => column.min_width(*least),
+        Some((_, least)) => column.with_min_width(*least),
         None => column,
     }
 }

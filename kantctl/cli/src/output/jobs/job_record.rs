@@ -4,7 +4,7 @@ use super::{ending, run_time, why};
 use crate::output::record::Record;
 use crate::output::time::{limit, local, localized};
 use crate::output::{sizes, user_names};
-use common::hostlist::fold;
+use common::hostlist::compress;
 use common::id::NodeName;
 use common::job::pattern::{PatternFacts, absolute, fill};
 use common::job::{Ask, Attribute, Phase};
@@ -18,7 +18,7 @@ pub fn record(job: &JobView, as_of: Time, zone: &TimeZone) -> String {
     let ask = &job.ask;
     let mut record = Record::default();
     record.fact("job", job.key);
-    record.maybe(
+    record.add_optional_fact(
         "part of",
         job.set.map(|set| {
             format!("job {}: {}, one of {} components", set.first, set.name(), set.size)
@@ -28,8 +28,11 @@ pub fn record(job: &JobView, as_of: Time, zone: &TimeZone) -> String {
     let attempt =
         if job.attempt > 1 { format!(", attempt {}", job.attempt) } else { String::new() };
     record.fact("state", format!("{}{attempt}", job.state));
-    record.maybe("reason", why(job).map(|why| localized(&why, zone)));
-    record.maybe("position", job.position.map(|place| format!("{place} of the waiting jobs")));
+    record.add_optional_fact("reason", why(job).map(|why| localized(&why, zone)));
+    record.add_optional_fact(
+        "position",
+        job.position.map(|place| format!("{place} of the waiting jobs")),
+    );
     record.fact(
         "owner",
         format!("{} (uid {}, gid {})", user_names::owner(&job.owner), job.owner.uid, job.owner.gid),
@@ -37,33 +40,42 @@ pub fn record(job: &JobView, as_of: Time, zone: &TimeZone) -> String {
     attributes(&mut record, ask, IDENTITY);
     times(&mut record, job, as_of, zone);
     record.fact("request", sizes::request(&ask.request));
-    record.maybe("near", sizes::nearness(&ask.request));
-    record.maybe("spread", ask.request.per_node_max.as_ref().map(sizes::per_node_max));
+    record.add_optional_fact("near", sizes::nearness(&ask.request));
+    record.add_optional_fact("spread", ask.request.per_node_max.as_ref().map(sizes::per_node_max));
     attributes(&mut record, ask, NODES);
     let service = if ask.service { ", as a service" } else { "" };
     record.fact("runs", format!("{}{service}", sizes::launch(ask.launch)));
     let yes_no = |preemptible| if preemptible { "yes" } else { "no" };
-    record.maybe("preemptible", ask.preemptible.map(yes_no));
+    record.add_optional_fact("preemptible", ask.preemptible.map(yes_no));
     attributes(&mut record, ask, &[Attribute::Container]);
-    record.maybe("warning", ask.warning.as_ref().map(sizes::warning));
-    record.maybe("mail", ask.mail.as_ref().map(sizes::mail));
-    record.maybe("if resized", ask.resize_signal.as_ref().map(sizes::resize_signal));
+    record.add_optional_fact("warning", ask.warning.as_ref().map(sizes::signal_warning_text));
+    record.add_optional_fact("mail", ask.mail.as_ref().map(sizes::mail));
+    record.add_optional_fact("if resized", ask.resize_signal.as_ref().map(sizes::resize_signal));
     attributes(&mut record, ask, &[Attribute::Array]);
     files(&mut record, job);
     let ended_by = Some(ending(job))
         .filter(|how| job.phase == Phase::Done && job.exit.is_none() && !how.is_empty());
     let note = job.message.as_ref().filter(|note| ended_by.as_ref() != Some(*note));
-    record.maybe("ended by", ended_by.as_ref().map(|how| localized(how, zone)));
+    record.add_optional_fact("ended by", ended_by.as_ref().map(|how| localized(how, zone)));
     if job.phase == Phase::Done {
-        record.maybe("exit", job.exit.map(|exit| format!("{exit} (code:signal)")));
+        record.add_optional_fact("exit", job.exit.map(|exit| format!("{exit} (code:signal)")));
     }
-    record.maybe("note", note.map(|note| localized(note, zone)));
-    record.maybe("used", job.usage.map(sizes::usage));
-    record.maybe("GPUs used", job.usage.and_then(|usage| usage.gpu).map(sizes::gpu_usage));
+    record.add_optional_fact("note", note.map(|note| localized(note, zone)));
+    record.add_optional_fact("used", job.usage.map(sizes::usage));
+    record.add_optional_fact(
+        "GPUs used",
+        job.usage.and_then(|usage| usage.gpu).map(sizes::gpu_usage),
+    );
     let shares = job.allocation.iter().flat_map(|a| a.shares());
-    record.list("allocation", shares.map(sizes::share));
-    record.maybe("joined by", Some(fold(&job.joining)).filter(|nodes| !nodes.is_empty()));
-    record.maybe("gives up", Some(fold(&job.leaving)).filter(|nodes| !nodes.is_empty()));
+    record.list("allocation", shares.map(sizes::node_share_text));
+    record.add_optional_fact(
+        "joined by",
+        Some(compress(&job.joining)).filter(|nodes| !nodes.is_empty()),
+    );
+    record.add_optional_fact(
+        "gives up",
+        Some(compress(&job.leaving)).filter(|nodes| !nodes.is_empty()),
+    );
     let timeline = job
         .timeline
         .iter()
@@ -88,7 +100,7 @@ const NODES: &[Attribute] = &[Attribute::Constraint, Attribute::Nodelist, Attrib
 /// These attributes, as far as they are set.
 fn attributes(record: &mut Record, ask: &Ask, shown: &[Attribute]) {
     for attribute in shown {
-        record.maybe(attribute.row().label, ask.value(*attribute));
+        record.add_optional_fact(attribute.row().label, ask.value(*attribute));
     }
 }
 
@@ -98,13 +110,13 @@ fn times(record: &mut Record, job: &JobView, as_of: Time, zone: &TimeZone) {
         host => format!(" on {host}"),
     };
     record.fact("submitted", format!("{}{host}", local(job.submitted_at, zone)));
-    record.maybe("not before", job.ask.begin_at.map(|at| local(at, zone)));
-    record.maybe("waits for", job.dependency.as_ref());
-    record.maybe("deadline", job.ask.deadline.map(|at| local(at, zone)));
-    record.maybe("started", job.started_at.map(|at| local(at, zone)));
-    record.maybe("ended", job.ended_at.map(|at| local(at, zone)));
+    record.add_optional_fact("not before", job.ask.begin_at.map(|at| local(at, zone)));
+    record.add_optional_fact("waits for", job.dependency.as_ref());
+    record.add_optional_fact("deadline", job.ask.deadline.map(|at| local(at, zone)));
+    record.add_optional_fact("started", job.started_at.map(|at| local(at, zone)));
+    record.add_optional_fact("ended", job.ended_at.map(|at| local(at, zone)));
     let before = Some(job.suspended).filter(|span| !span.is_zero());
-    record.maybe(
+    record.add_optional_fact(
         "suspended",
         match (job.suspended_at, before) {
             (Some(at), None) => Some(format!("since {}", local(at, zone))),
@@ -112,7 +124,7 @@ fn times(record: &mut Record, job: &JobView, as_of: Time, zone: &TimeZone) {
             (None, before) => before.map(|before| format!("for {before}")),
         },
     );
-    record.maybe("work saved", job.checkpoint_at.map(|at| local(at, zone)));
+    record.add_optional_fact("work saved", job.checkpoint_at.map(|at| local(at, zone)));
     let none = if job.phase == Phase::Done { "none" } else { "none yet" };
     let time = job.started_at.map_or_else(|| none.to_owned(), |_| run_time(job, as_of));
     let limit = job
@@ -125,12 +137,18 @@ fn times(record: &mut Record, job: &JobView, as_of: Time, zone: &TimeZone) {
 
 fn files(record: &mut Record, job: &JobView) {
     let ask = &job.ask;
-    record.maybe("command", ask.command.as_ref());
+    record.add_optional_fact("command", ask.command.as_ref());
     record.fact("directory", &ask.work_dir);
-    record.maybe("arguments", arguments(ask));
-    record.maybe("input", ask.stdin.as_ref().map(|pattern| path(job, pattern)));
-    record.fact("output", path(job, ask.stdout_pattern()));
-    record.maybe("errors", ask.stderr.as_ref().map(|pattern| path(job, pattern)));
+    record.add_optional_fact("arguments", arguments(ask));
+    record.add_optional_fact(
+        "input",
+        ask.stdin.as_ref().map(|pattern| output_path_text(job, pattern)),
+    );
+    record.fact("output", output_path_text(job, ask.stdout_pattern()));
+    record.add_optional_fact(
+        "errors",
+        ask.stderr.as_ref().map(|pattern| output_path_text(job, pattern)),
+    );
 }
 
 /// The arguments, unless the command line, which may be cut, already ends with them.
@@ -142,7 +160,7 @@ fn arguments(ask: &Ask) -> Option<String> {
 
 /// The path of a file. A pattern that differs between nodes or tasks (%N, %n, %t) stands for
 /// several files and is shown as it is.
-pub(super) fn path(job: &JobView, pattern: &str) -> String {
+pub(super) fn output_path_text(job: &JobView, pattern: &str) -> String {
     let of = |node: &str, rank| {
         let node = NodeName::new(node).ok()?;
         let facts = PatternFacts {

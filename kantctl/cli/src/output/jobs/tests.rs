@@ -221,7 +221,7 @@ fn file_names_are_filled_in_as_far_as_they_are_known() {
         ("%j-%t.out", "/home/ada/%j-%t.out"),
     ] {
         job.ask.stdout = Some(asked.to_owned());
-        assert_eq!(job_record::path(&job, asked), shown);
+        assert_eq!(job_record::output_path_text(&job, asked), shown);
     }
     let text = record(&job, NOW, &TimeZone::UTC);
     assert!(text.contains("/home/ada/%j-%t.out\n"), "{text}");
@@ -241,7 +241,7 @@ fn a_share_of_a_gpu_is_shown_as_a_fraction() {
             gpu_milli: Some(GpuMilli(250)),
             node: NodeName::new("g-001").unwrap(),
             tasks: Tasks(1),
-            cpus: CpuSet::first(1),
+            cpus: CpuSet::first_n(1),
             memory: Bytes::from_mib(1024),
             gpus: vec![GpuIndex(3)],
         }])

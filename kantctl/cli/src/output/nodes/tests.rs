@@ -17,7 +17,7 @@ fn node(name: &str, gpus: u16) -> NodeView {
         resumed: None,
         inventory: Inventory {
             threads_per_core: 2,
-            cores: vec![CpuSet::first(2); 8],
+            cores: vec![CpuSet::first_n(2); 8],
             numa: vec![],
             ..testkit::inventory(16, 64, gpus)
         },

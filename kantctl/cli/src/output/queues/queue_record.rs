@@ -1,11 +1,11 @@
 //! A queue as a record.
 
 use super::super::record::Record;
-use super::super::sizes::{count, milli};
+use super::super::sizes::{count_with_noun, format_gpu_milli};
 use super::super::time::limit;
 use super::super::user_names;
 use super::{limits_text, placement, policy, quota};
-use common::hostlist::fold;
+use common::hostlist::compress;
 use common::policy::queue::Queue;
 use common::policy::{Access, Amounts, Preemption, VictimMode, ZoneOverflow};
 use common::wire::api::QueueHeld;
@@ -16,7 +16,7 @@ pub fn record(queue: &Queue, held: &QueueHeld) -> String {
     let mut record = Record::default();
     let star = if queue.default { " (the default)" } else { "" };
     record.fact("queue", format!("{}{star}", queue.name));
-    record.maybe("parent", queue.parent.as_ref());
+    record.add_optional_fact("parent", queue.parent.as_ref());
     if held.closing {
         let text = "removed from the configuration: accepts no jobs, ends with its last job";
         record.fact("closing", text);
@@ -24,12 +24,12 @@ pub fn record(queue: &Queue, held: &QueueHeld) -> String {
     record.fact("priority", queue.priority);
     record.fact("policy", policy(queue));
     let timeout = queue.backfill.head_timeout;
-    record.maybe(
+    record.add_optional_fact(
         "head waits",
         timeout.map(|span| format!("at most {span}, then backfilled jobs are preempted")),
     );
     record.fact("placement", placement(queue.placement));
-    record.maybe(
+    record.add_optional_fact(
         "zone",
         queue.zone.as_ref().map(|zone| {
             let full = match queue.zone_overflow {
@@ -39,18 +39,22 @@ pub fn record(queue: &Queue, held: &QueueHeld) -> String {
             format!("{zone}; {full}")
         }),
     );
-    record.fact("nodes", if queue.nodes.is_empty() { "all".into() } else { fold(&queue.nodes) });
+    record
+        .fact("nodes", if queue.nodes.is_empty() { "all".into() } else { compress(&queue.nodes) });
     record.fact("users", access(&queue.access));
     record.fact("quota", quota(queue, held));
-    record.maybe("at most", Some(amounts(&queue.quota.at_most)).filter(|most| !most.is_empty()));
+    record.add_optional_fact(
+        "at most",
+        Some(amounts(&queue.quota.at_most)).filter(|most| !most.is_empty()),
+    );
     for (label, limits) in [
         ("limits", &queue.limits),
         ("per user", &queue.limits_per_user),
         ("per account", &queue.limits_per_account),
     ] {
-        record.maybe(label, (!limits.is_empty()).then(|| limits_text(limits)));
+        record.add_optional_fact(label, (!limits.is_empty()).then(|| limits_text(limits)));
     }
-    record.fact("time limit", times(queue));
+    record.fact("time limit", time_limits(queue));
     record.fact("memory", format!("default {} per CPU", queue.memory_per_cpu));
     record.fact("GPUs", if queue.share_gpus { "whole or shared" } else { "whole" });
     record.fact("preemption", preemption(&queue.preemption));
@@ -59,7 +63,7 @@ pub fn record(queue: &Queue, held: &QueueHeld) -> String {
     record.text()
 }
 
-fn times(queue: &Queue) -> String {
+fn time_limits(queue: &Queue) -> String {
     format!("default {}, at most {}", limit(queue.time_limit_default), limit(queue.time_limit_max))
 }
 
@@ -77,7 +81,7 @@ fn amounts(amounts: &Amounts) -> String {
     let kinds = amounts.gpus.iter().map(|(kind, gpus)| format!("{gpus} {kind}"));
     let rest = [
         amounts.gpus_any.map(|gpus| format!("{gpus} GPUs")),
-        amounts.cpus.map(|cpus| count(cpus.0, "CPU")),
+        amounts.cpus.map(|cpus| count_with_noun(cpus.0, "CPU")),
         amounts.memory.map(|memory| memory.to_string()),
     ];
     kinds.chain(rest.into_iter().flatten()).collect::<Vec<_>>().join(", ")
@@ -107,7 +111,7 @@ fn preemption(preemption: &Preemption) -> String {
 
 fn allocated(held: &QueueHeld) -> String {
     let kinds = held.gpus_milli.iter().filter(|(_, gpus)| gpus.0 > 0);
-    let gpus = kinds.map(|(kind, gpus)| format!("{} {kind}", milli(*gpus)));
-    let rest = [count(held.cpus.0, "CPU"), format!("{} memory", held.memory)];
+    let gpus = kinds.map(|(kind, gpus)| format!("{} {kind}", format_gpu_milli(*gpus)));
+    let rest = [count_with_noun(held.cpus.0, "CPU"), format!("{} memory", held.memory)];
     gpus.chain(rest).collect::<Vec<_>>().join(", ")
 }

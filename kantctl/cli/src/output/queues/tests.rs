@@ -13,7 +13,7 @@ fn name(name: &str) -> QueueName {
 }
 
 fn below(parent: &str, child: &str) -> Queue {
-    Queue { parent: Some(name(parent)), ..Queue::plain(name(child)) }
+    Queue { parent: Some(name(parent)), ..Queue::with_defaults(name(child)) }
 }
 
 fn h100() -> GpuKind {
@@ -26,7 +26,7 @@ fn list(queues: Vec<Queue>) -> QueueList {
 
 /// Queues in two levels, with every column filled.
 fn cluster() -> QueueList {
-    let mut research = Queue::plain(name("research"));
+    let mut research = Queue::with_defaults(name("research"));
     research.quota.amounts.gpus = BTreeMap::from([(h100(), Gpus(16))]);
     research.limits.jobs = Some(100);
     let mut vision = below("research", "vision");
@@ -38,7 +38,7 @@ fn cluster() -> QueueList {
     vision.quota.amounts.cpus = Some(Cpus(64));
     vision.limits_per_user.gpus = Some(Gpus(8));
     vision.time_limit_max = Some(Span::from_minutes(90));
-    let mut debug = Queue::plain(name("debug"));
+    let mut debug = Queue::with_defaults(name("debug"));
     debug.behind = Behind::Wait;
     debug.nodes = ["g1", "g2"].map(|n| NodeName::new(n).unwrap()).to_vec();
     let held = |running, gpus| QueueHeld {

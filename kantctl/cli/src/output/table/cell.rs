@@ -1,6 +1,6 @@
 //! A cell of a table: one line of text, its short form and its colour.
 
-use common::text::{is_all_shown, shown};
+use common::text::{escape_hidden, is_all_shown};
 use owo_colors::AnsiColors;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,15 +31,15 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Sets the short form, for columns with [`Column::short`].
+    /// Sets the short form, for columns with [`super::Column::with_short_title`].
     #[must_use]
-    pub fn short(mut self, short: &str) -> Self {
+    pub fn with_short(mut self, short: &str) -> Self {
         self.short = Some(one_line(short.to_owned()));
         self
     }
 
     #[must_use]
-    pub fn tint(mut self, tint: Tint) -> Self {
+    pub fn with_tint(mut self, tint: Tint) -> Self {
         self.tint = tint;
         self
     }
@@ -53,5 +53,5 @@ impl<T: ToString> From<T> for Cell {
 
 /// Escapes invisible characters, which would break or falsify the table.
 fn one_line(text: String) -> String {
-    if is_all_shown(&text) { text } else { shown(&text).into_owned() }
+    if is_all_shown(&text) { text } else { escape_hidden(&text).into_owned() }
 }

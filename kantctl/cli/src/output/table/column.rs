@@ -17,28 +17,28 @@ impl Column {
     }
 
     #[must_use]
-    pub const fn right(mut self) -> Self {
+    pub const fn right_aligned(mut self) -> Self {
         self.right = true;
         self
     }
 
     /// The cells have a short form, under this title.
     #[must_use]
-    pub const fn short(mut self, title: &'static str) -> Self {
+    pub const fn with_short_title(mut self, title: &'static str) -> Self {
         self.short = Some(title);
         self
     }
 
     /// The column may be cut to this width.
     #[must_use]
-    pub const fn min_width(mut self, width: usize) -> Self {
+    pub const fn with_min_width(mut self, width: usize) -> Self {
         self.min_width = Some(width);
         self
     }
 
     /// The column may be omitted; the lowest number is omitted first.
     #[must_use]
-    pub const fn drop_order(mut self, order: u8) -> Self {
+    pub const fn with_drop_order(mut self, order: u8) -> Self {
         self.drop_order = Some(order);
         self
     }

@@ -4,24 +4,24 @@ use super::*;
 
 fn table() -> Table {
     let columns = [
-        Column::new("ID").right(),
-        Column::new("NAME").min_width(6),
-        Column::new("STATE").short("ST"),
-        Column::new("LIMIT").drop_order(1),
-        Column::new("WHY").min_width(8),
+        Column::new("ID").right_aligned(),
+        Column::new("NAME").with_min_width(6),
+        Column::new("STATE").with_short_title("ST"),
+        Column::new("LIMIT").with_drop_order(1),
+        Column::new("WHY").with_min_width(8),
     ];
     let mut table = Table::new(&columns, &["WHY", "NAME"]);
-    table.row(vec![
+    table.add_row(vec![
         Cell::from(7),
         Cell::from("training-run"),
-        Cell::from("RUNNING").short("R"),
+        Cell::from("RUNNING").with_short("R"),
         Cell::from("02:00:00"),
         Cell::from("needs eight GPUs"),
     ]);
-    table.row(vec![
+    table.add_row(vec![
         Cell::from(1234),
         Cell::from("x\ny"),
-        Cell::from("PENDING").short("PD"),
+        Cell::from("PENDING").with_short("PD"),
         Cell::from("-"),
         Cell::from(""),
     ]);
@@ -70,7 +70,7 @@ fn a_terminal_too_narrow_for_anything_still_shows_the_rest() {
 #[test]
 fn colours_do_not_move_columns() {
     let mut table = Table::new(&[Column::new("A"), Column::new("B")], &[]);
-    table.row(vec![Cell::from("x").tint(Tint::Bad), Cell::from("y")]);
+    table.add_row(vec![Cell::from("x").with_tint(Tint::Bad), Cell::from("y")]);
     let text = table.render(None, true);
     assert!(text.contains("\u{1b}["), "{text:?}");
     let plain = anstream::adapter::strip_str(&text).to_string();

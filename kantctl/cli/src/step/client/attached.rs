@@ -76,7 +76,7 @@ impl AttachedClients {
     /// Handles a message of the ledger.
     pub fn on_ledger_answer(&self, listened: bool, speech: Vec<StepSpeech>) {
         if listened && !self.listened.get() {
-            self.sent.set(self.output.borrow().shown_from());
+            self.sent.set(self.output.borrow().replay_offset());
         }
         self.listened.set(listened);
         self.more.notify_one();
@@ -112,7 +112,7 @@ impl AttachedClients {
     /// Waits briefly until attached clients have received all output.
     pub async fn flush(&self) {
         let done = async {
-            while self.listened.get() && self.sent.get() < self.output.borrow().end() {
+            while self.listened.get() && self.sent.get() < self.output.borrow().end_offset() {
                 self.moved.notified().await;
             }
         };

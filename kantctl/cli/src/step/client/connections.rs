@@ -4,7 +4,7 @@ use super::Step;
 use crate::failure::Failure;
 use crate::step::connection::{self, Event, EventSender, RemoteLauncher};
 use crate::step::frame::{ALL, Frame, Kind};
-use crate::step::lease_renewer::lease;
+use crate::step::lease_renewer::lease_duration;
 use crate::step::ledger_client::random_number;
 use crate::step::placement::TaskPosition;
 use crate::step::plan::{NodePlan, TaskPlan, VERSION};
@@ -63,7 +63,7 @@ impl Connections {
     }
 
     /// The largest number of bytes on their way to a launcher.
-    pub fn ahead(&self) -> u64 {
+    pub fn bytes_in_flight_max(&self) -> u64 {
         let ahead = |connection: &Connection| match connection.send {
             Some(_) => connection.sent.saturating_sub(connection.read),
             None => 0,
@@ -134,7 +134,7 @@ pub fn open(
             tokio::task::spawn_local(connection::run_local(command, sent, events));
         } else {
             let number = random_number()?;
-            remote(step, node, first, number, directory, &environment, sent, events);
+            connect_remote(step, node, first, number, directory, &environment, sent, events);
         }
         let connection = Connection {
             send: Some(send),
@@ -156,7 +156,7 @@ pub fn open(
 }
 
 #[allow(clippy::too_many_arguments)] // the parameters of a remote launcher
-fn remote(
+fn connect_remote(
     step: &Step<'_>,
     node: &NodeName,
     first_rank: u32,
@@ -170,7 +170,7 @@ fn remote(
     let (number, name) = (placement.step, step.options.name());
     let tasks = placement.nodes.iter().map(|(_, count)| count).sum();
     let mark = StepMark { number, name, tasks, first_rank };
-    let lease = Span::from_seconds(lease().as_secs());
+    let lease = Span::from_seconds(lease_duration().as_secs());
     let manner = Manner { own_program: true, input: true, lease: Some(lease), step: Some(mark) };
     let request = LaunchRequest {
         task,
@@ -240,16 +240,16 @@ fn task_resources(step: &Step<'_>, task: TaskPosition) -> (Vec<u32>, Option<Vec<
         return (Vec::new(), None);
     };
     let all: Vec<u32> = share.cpus.iter().collect();
-    let bound = step.options.cpu_bind.of(task.local, share.tasks, step.cpus_each, &all);
+    let bound = step.options.cpu_bind.cpus_of_task(task.local, share.tasks, step.cpus_each, &all);
     let own = if view.exclusive { all } else { Vec::new() };
     let cpus = if bound.is_empty() { own } else { bound };
     let seen = share.gpus.clone();
     let gpus = match &seen {
-        Some(gpus) => step.options.gpu_bind.of(task.local, gpus).or(seen),
+        Some(gpus) => step.options.gpu_bind.gpus_of_task(task.local, gpus).or(seen),
         // All GPUs of the job; the placement knows their number.
         None => {
             let all: Vec<u32> = (0..step.placement.gpus(task)).collect();
-            step.options.gpu_bind.of(task.local, &all)
+            step.options.gpu_bind.gpus_of_task(task.local, &all)
         }
     };
     (cpus, gpus)

@@ -25,7 +25,7 @@ impl StepClient<'_> {
 
     /// Whether more input of attached clients can be forwarded.
     pub(super) fn can_forward_input(&self) -> bool {
-        self.connections.ahead() < INPUT_AHEAD_BYTES
+        self.connections.bytes_in_flight_max() < INPUT_AHEAD_BYTES
     }
 
     /// Forwards input of attached clients to the tasks whose input has not ended.

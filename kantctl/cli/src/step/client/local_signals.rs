@@ -21,7 +21,7 @@ impl StepClient<'_> {
     /// As srun: the first Ctrl-C prints the state, a second within a second ends the tasks, a third
     /// kills them.
     pub(super) fn on_interrupt(&mut self) {
-        match self.interrupts.next() {
+        match self.interrupts.count_next() {
             1 => {
                 let running = self.codes.iter().filter(|code| code.is_none()).count();
                 self.outputs.note("interrupt (one more within 1 sec to abort)");

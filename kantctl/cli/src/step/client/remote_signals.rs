@@ -18,7 +18,7 @@ pub fn remote_signals(
 ) -> UnboundedReceiver<Signal> {
     let (sender, signals) = unbounded_channel();
     if let Some(limit) = step.options.time {
-        let (message, sender) = (out_of_time(step.placement), sender.clone());
+        let (message, sender) = (time_limit_message(step.placement), sender.clone());
         tokio::task::spawn_local(async move {
             tokio::time::sleep(Duration::from_millis(limit.0)).await;
             // It may have ended.
@@ -49,8 +49,8 @@ pub fn remote_signals(
 }
 
 /// The message at the time limit, as Slurm prints it.
-fn out_of_time(placement: &StepPlacement) -> impl Fn() -> String + use<> {
-    let nodes = common::hostlist::fold(placement.nodes.iter().map(|(name, _)| name));
+fn time_limit_message(placement: &StepPlacement) -> impl Fn() -> String + use<> {
+    let nodes = common::hostlist::compress(placement.nodes.iter().map(|(name, _)| name));
     let step = format!("{}.{}", placement.key, placement.step);
     move || {
         let now = jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S");

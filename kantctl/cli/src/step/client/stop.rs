@@ -33,13 +33,13 @@ impl Stop {
     }
 
     /// The next stage: SIGKILL, repeatedly.
-    pub fn next(self) -> Option<Self> {
+    pub fn next_stage(self) -> Option<Self> {
         Some(Self { at: Instant::now() + GRACE, signal: Signal::SIGKILL })
     }
 }
 
 /// Returns when it is time for the signal.
-pub async fn due(stop: Option<&Stop>) {
+pub async fn wait_until_due(stop: Option<&Stop>) {
     match stop {
         Some(stop) => sleep_until(stop.at).await,
         None => std::future::pending().await,
@@ -55,7 +55,7 @@ pub struct Interrupts {
 
 impl Interrupts {
     /// Counts one more: 1 if it is the first within the time, otherwise 2 and more.
-    pub fn next(&mut self) -> u32 {
+    pub fn count_next(&mut self) -> u32 {
         let now = Instant::now();
         let is_soon = self.last.is_some_and(|last| now.duration_since(last) <= TWICE);
         // After the second, every further one counts.

@@ -38,7 +38,7 @@ fn read(mut input: File, watch: Option<&Growth>, events: &SyncSender<Event>) {
             (Ok(count @ 1..), _) => {
                 taken += i64::try_from(count).unwrap_or_default();
                 if watch.is_some() && taken - given_back >= GIVE_BACK_BYTES {
-                    give_back(&input, given_back, taken - given_back);
+                    release_file_range(&input, given_back, taken - given_back);
                     given_back = taken;
                 }
                 Event::Input(buffer[..count].to_vec())
@@ -55,7 +55,7 @@ fn read(mut input: File, watch: Option<&Growth>, events: &SyncSender<Event>) {
 
 /// Releases a range of a file to the file system. It has no effect on pipes, and on file systems
 /// without holes, which keep the data until the program ends.
-pub fn give_back(file: &File, from: i64, count: i64) {
+pub fn release_file_range(file: &File, from: i64, count: i64) {
     let flags = FallocateFlags::FALLOC_FL_PUNCH_HOLE | FallocateFlags::FALLOC_FL_KEEP_SIZE;
     let _ = fallocate(file, flags, from, count);
 }

@@ -17,13 +17,13 @@ impl Launcher {
         // It is an orphaned descendant of a task.
         let Some((task, number)) = found else { return Ok(()) };
         task.note_end();
-        self.report_read()?;
+        self.report_processed_input()?;
         self.send(&Frame::new(Kind::Ended, number, [exit.code, exit.signal.unwrap_or(0)]))
     }
 
     /// Reports how much of the input is processed: all but what the slowest task has not read. The
     /// client waits for that, as for a pipe.
-    pub(super) fn report_read(&mut self) -> Result<(), Failure> {
+    pub(super) fn report_processed_input(&mut self) -> Result<(), Failure> {
         let unread = self.tasks.iter().map(Task::unread).max().unwrap_or(0);
         let taken = self.read.saturating_sub(unread as u64);
         if taken <= self.taken {
@@ -34,12 +34,12 @@ impl Launcher {
     }
 
     /// Records processed output, and releases it from the file.
-    pub(super) fn note_taken(&mut self, bytes: u64) {
+    pub(super) fn note_processed_output(&mut self, bytes: u64) {
         self.output_path.flow_control.set_processed(bytes);
         let range =
             (i64::try_from(self.given_back), i64::try_from(bytes.saturating_sub(self.given_back)));
         if let (Ok(from), Ok(count @ GIVE_BACK_BYTES..)) = range {
-            client_input::give_back(&self.out, from, count);
+            client_input::release_file_range(&self.out, from, count);
             self.given_back = bytes;
         }
     }

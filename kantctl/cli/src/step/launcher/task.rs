@@ -70,15 +70,16 @@ impl Task {
         command.envs(visible_gpus::environment(own.gpus.as_deref()));
         let cpus = cpu_set(&own.cpus).map_err(|error| failed(error.into()))?;
         match plan.terminal {
-            Some(window) => {
-                Self::with_terminal(command, window, cpus, number, output_path).map_err(failed)
+            Some(window) => Self::start_with_terminal(command, window, cpus, number, output_path)
+                .map_err(failed),
+            None => {
+                Self::start_with_pipes(command, &own, cpus, number, output_path).map_err(failed)
             }
-            None => Self::with_pipes(command, &own, cpus, number, output_path).map_err(failed),
         }
     }
 
     /// A task that could not be started.
-    pub const fn failed() -> Self {
+    pub const fn new_not_started() -> Self {
         Self { pid: None, input: None, terminal: None }
     }
 
@@ -87,7 +88,7 @@ impl Task {
         self.input.as_ref().map_or(0, TaskInput::unread)
     }
 
-    fn with_pipes(
+    fn start_with_pipes(
         mut command: Command,
         own: &TaskPlan,
         cpus: Option<CpuSet>,
@@ -107,13 +108,13 @@ impl Task {
         let streams: Vec<_> = streams.into_iter().flatten().collect();
         let count = streams.len();
         for (kind, stream) in streams {
-            pass_on(stream.into(), number, kind, output_path.clone());
+            forward_output(stream.into(), number, kind, output_path.clone());
         }
         let pid = pid(&child);
         Ok((Self { pid, input, terminal: None }, count))
     }
 
-    fn with_terminal(
+    fn start_with_terminal(
         mut command: Command,
         window: Window,
         cpus: Option<CpuSet>,
@@ -131,7 +132,7 @@ impl Task {
         let child = command.spawn()?;
         drop((command, slave));
         let (input, reader) = (File::from(master.try_clone()?), File::from(master.try_clone()?));
-        pass_on(reader, number, Kind::Output, output_path.clone());
+        forward_output(reader, number, Kind::Output, output_path.clone());
         let input = Some(TaskInput::start(input, output_path.events.clone()));
         let (pid, terminal) = (pid(&child), Some(File::from(master)));
         Ok((Self { pid, input, terminal }, 1))
@@ -247,7 +248,7 @@ fn prepare_child(command: &mut Command, cpus: Option<CpuSet>, terminal: Option<R
 }
 
 /// Forwards output of a task until its stream ends.
-fn pass_on(mut stream: File, number: u32, kind: Kind, output_path: OutputPath) {
+fn forward_output(mut stream: File, number: u32, kind: Kind, output_path: OutputPath) {
     let read = move || {
         let mut buffer = vec![0; PIECE_BYTES];
         loop {

@@ -21,7 +21,7 @@ pub fn environment(places: Option<&[u32]>) -> Vec<(&'static str, String)> {
 
 fn for_indices(lists: &[(&'static str, String)], places: &[u32]) -> Vec<(&'static str, String)> {
     let mut set: Vec<(&'static str, String)> =
-        lists.iter().map(|(name, list)| (*name, chosen(list, places))).collect();
+        lists.iter().map(|(name, list)| (*name, select_entries(list, places))).collect();
     let mut visible = places.len();
     if let Some((_, ids)) = set.iter().find(|(name, _)| *name == IDS).cloned() {
         let ids: Vec<&str> = ids.split(',').filter(|id| !id.is_empty()).collect();
@@ -42,7 +42,7 @@ fn for_indices(lists: &[(&'static str, String)], places: &[u32]) -> Vec<(&'stati
     set
 }
 
-fn chosen(list: &str, places: &[u32]) -> String {
+fn select_entries(list: &str, places: &[u32]) -> String {
     let all: Vec<&str> = list.split(',').collect();
     let chosen = places.iter().filter_map(|place| all.get(*place as usize).copied());
     chosen.collect::<Vec<_>>().join(",")
@@ -54,8 +54,8 @@ mod tests {
 
     #[test]
     fn a_task_sees_its_own_entries_of_the_list() {
-        assert_eq!(chosen("GPU-a,GPU-b,GPU-c", &[0, 2]), "GPU-a,GPU-c");
-        assert_eq!(chosen("GPU-a", &[3]), "", "an empty list is not all GPUs");
+        assert_eq!(select_entries("GPU-a,GPU-b,GPU-c", &[0, 2]), "GPU-a,GPU-c");
+        assert_eq!(select_entries("GPU-a", &[3]), "", "an empty list is not all GPUs");
         assert!(environment(None).is_empty());
     }
 

@@ -61,22 +61,22 @@ pub async fn run(asked: &Invitation, server: &Server, screen: &Screen) -> Result
     };
     let answer: Answer<InvitationList> = raw.try_into()?;
     if screen.json {
-        screen.answer(&answer.raw)?;
+        screen.print_answer_json(&answer.raw)?;
         return Ok(OK);
     }
     if answer.typed.invitations.is_empty() {
         note("no invitation is open");
         return Ok(OK);
     }
-    screen.table(&table(&answer.typed.invitations, &screen.zone))?;
+    screen.print_table(&table(&answer.typed.invitations, &screen.zone))?;
     Ok(OK)
 }
 
 const COLUMNS: [Column; 4] = [
     Column::new("ID"),
     Column::new("UNTIL"),
-    Column::new("BY").right(),
-    Column::new("ADMITS").min_width(8),
+    Column::new("BY").right_aligned(),
+    Column::new("ADMITS").with_min_width(8),
 ];
 
 fn table(invitations: &[InvitationView], zone: &Zone) -> Table {
@@ -85,9 +85,9 @@ fn table(invitations: &[InvitationView], zone: &Zone) -> Table {
         let admits = match (one.controller, one.nodes.is_empty()) {
             (true, _) => "a controller".to_owned(),
             (false, true) => "a node of a new name".to_owned(),
-            (false, false) => hostlist::fold(&one.nodes),
+            (false, false) => hostlist::compress(&one.nodes),
         };
-        table.row(vec![
+        table.add_row(vec![
             Cell::from(&one.id),
             Cell::from(local(one.until, zone)),
             Cell::from(one.by),

@@ -106,14 +106,14 @@ pub async fn run(asked: &Key, server: &Server, screen: &Screen) -> Result<u8, Fa
         Key::Adopt => ask("adopt").await?,
         Key::Cancel => ask("cancel").await?,
         Key::Rotate(Rotate { no_wait: true }) => ask("rotate").await?,
-        Key::Rotate(_) => complete(server, ask("rotate").await?).await?,
+        Key::Rotate(_) => wait_until_complete(server, ask("rotate").await?).await?,
     };
     let answer: Answer<ClusterKeyView> = raw.try_into()?;
     if screen.json {
-        screen.answer(&answer.raw)?;
+        screen.print_answer_json(&answer.raw)?;
         return Ok(OK);
     }
-    screen.record(&summary(&answer.typed, &screen.zone))?;
+    screen.print_record(&summary(&answer.typed, &screen.zone))?;
     Ok(OK)
 }
 
@@ -129,7 +129,7 @@ async fn advance(server: &Server) -> Result<Value, Failure> {
 }
 
 /// Waits until the replacement is complete. Prints what it waits for whenever that changes.
-async fn complete(server: &Server, begun: Value) -> Result<Value, Failure> {
+async fn wait_until_complete(server: &Server, begun: Value) -> Result<Value, Failure> {
     let mut answer: Answer<ClusterKeyView> = begun.try_into()?;
     let new = answer.typed.rotation.as_ref().map(|rotation| rotation.new.clone());
     let (mut printed, mut settled_at) = (None, None);
@@ -153,12 +153,12 @@ async fn complete(server: &Server, begun: Value) -> Result<Value, Failure> {
         }
         tokio::time::sleep(PAUSE).await;
         // The leader may change meanwhile.
-        let raw: Value = server.get_for(KEY, PATIENCE).await?;
+        let raw: Value = server.get_retrying(KEY, PATIENCE).await?;
         answer = raw.try_into()?;
     }
     if new.is_some_and(|new| new != answer.typed.authority) {
         let failure = Failure::from(anyhow::anyhow!("the cluster key was not replaced"));
-        return Err(failure.hint("another operator cancelled that: see `kantctl audit`"));
+        return Err(failure.with_hint("another operator cancelled that: see `kantctl audit`"));
     }
     Ok(answer.raw)
 }
@@ -177,7 +177,7 @@ fn describe_hosts_behind(view: &ClusterKeyView) -> Vec<String> {
     let nodes = &view.nodes_behind;
     let nodes = (!nodes.is_empty()).then(|| match nodes.len() {
         1 => format!("node {}", nodes[0]),
-        count => format!("{count} nodes: {}", hostlist::fold(nodes)),
+        count => format!("{count} nodes: {}", hostlist::compress(nodes)),
     });
     controllers.into_iter().chain(nodes).collect()
 }

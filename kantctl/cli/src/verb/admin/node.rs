@@ -95,14 +95,14 @@ pub async fn run(node: &Node, server: &Server, screen: &Screen) -> Result<u8, Fa
     };
     let answer: Answer<EnrolmentList> = raw.try_into()?;
     if screen.json {
-        screen.answer(&answer.raw)?;
+        screen.print_answer_json(&answer.raw)?;
         return Ok(OK);
     }
     if answer.typed.enrolments.is_empty() {
         note("no node has joined yet: `kantctl admin node invite` admits one");
         return Ok(OK);
     }
-    screen.table(&table(&answer.typed.enrolments, &screen.zone))?;
+    screen.print_table(&table(&answer.typed.enrolments, &screen.zone))?;
     Ok(OK)
 }
 
@@ -124,10 +124,10 @@ async fn invite(asked: &Invite, server: &Server, screen: &Screen) -> Result<u8, 
 }
 
 const COLUMNS: [Column; 5] = [
-    Column::new("NODE").min_width(8),
-    Column::new("ENROLMENT").right(),
+    Column::new("NODE").with_min_width(8),
+    Column::new("ENROLMENT").right_aligned(),
     Column::new("SINCE"),
-    Column::new("BY").right(),
+    Column::new("BY").right_aligned(),
     Column::new("STATE"),
 ];
 
@@ -138,7 +138,7 @@ fn table(enrolments: &[EnrolmentView], zone: &Zone) -> Table {
             (Some(at), Some(by)) => format!("revoked {} by {}", local(at, zone), user(by.0)),
             _ => "valid".to_owned(),
         };
-        table.row(vec![
+        table.add_row(vec![
             Cell::from(&one.name),
             Cell::from(one.number),
             Cell::from(local(one.at, zone)),

@@ -36,8 +36,8 @@ const UPGRADE: &str = "/v1/upgrade";
 const WAIT: u8 = 1;
 
 const COLUMNS: [Column; 6] = [
-    Column::new("ID").right(),
-    Column::new("NAME").min_width(8),
+    Column::new("ID").right_aligned(),
+    Column::new("NAME").with_min_width(8),
     Column::new("ROLE"),
     Column::new("RELEASE"),
     Column::new("LEVELS"),
@@ -59,19 +59,19 @@ pub enum Upgrade {
 pub async fn run(asked: &Upgrade, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let answer: Answer<UpgradeView> = server.get::<Value>(UPGRADE).await?.try_into()?;
     let view = &answer.typed;
-    let next = format!("Next: {}", step(view));
+    let next = format!("Next: {}", next_step_text(view));
     match (screen.json, asked) {
-        (true, _) => screen.answer(&answer.raw)?,
+        (true, _) => screen.print_answer_json(&answer.raw)?,
         (false, Upgrade::Status) => {
-            screen.line(&format!("Rules level {} is in force.\n", view.level))?;
-            screen.table(&table(view))?;
-            screen.line("")?;
+            screen.print_line(&format!("Rules level {} is in force.\n", view.level))?;
+            screen.print_table(&table(view))?;
+            screen.print_line("")?;
             for line in nodes(view) {
-                screen.line(&line)?;
+                screen.print_line(&line)?;
             }
-            screen.line(&next)?;
+            screen.print_line(&next)?;
         }
-        (false, Upgrade::Check) => screen.line(&next)?,
+        (false, Upgrade::Check) => screen.print_line(&next)?,
     }
     let waits = matches!(asked, Upgrade::Check) && view.next.is_wait();
     Ok(if waits { WAIT } else { OK })
@@ -84,7 +84,7 @@ fn table(view: &UpgradeView) -> Table {
             oldest if oldest == levels.newest => oldest.to_string(),
             oldest => format!("{oldest}-{}", levels.newest),
         });
-        table.row(vec![
+        table.add_row(vec![
             Cell::from(one.id),
             Cell::from(if one.name.is_empty() { "-" } else { &one.name }),
             Cell::from(if one.leads { "leader" } else { "follower" }),
@@ -98,12 +98,12 @@ fn table(view: &UpgradeView) -> Table {
 
 fn state(one: &ControllerRelease) -> Cell {
     match (one.levels, one.behind) {
-        (None, _) => Cell::from("no contact").tint(Tint::Bad),
-        (Some(_), Some(0)) => Cell::from("up").tint(Tint::Good),
+        (None, _) => Cell::from("no contact").with_tint(Tint::Bad),
+        (Some(_), Some(0)) => Cell::from("up").with_tint(Tint::Good),
         (Some(_), Some(behind)) => {
-            Cell::from(format!("{behind} entries behind")).tint(Tint::Waiting)
+            Cell::from(format!("{behind} entries behind")).with_tint(Tint::Waiting)
         }
-        (Some(_), None) => Cell::from("unknown").tint(Tint::Waiting),
+        (Some(_), None) => Cell::from("unknown").with_tint(Tint::Waiting),
     }
 }
 
@@ -114,10 +114,12 @@ fn nodes(view: &UpgradeView) -> Vec<String> {
         count => format!("{count} nodes run kantd {release}: {names}"),
     };
     let releases = view.nodes.iter();
-    releases.map(|one| line(&one.release, one.nodes.len(), hostlist::fold(&one.nodes))).collect()
+    releases
+        .map(|one| line(&one.release, one.nodes.len(), hostlist::compress(&one.nodes)))
+        .collect()
 }
 
-fn step(view: &UpgradeView) -> String {
+fn next_step_text(view: &UpgradeView) -> String {
     let named = |id| {
         let found = view.controllers.iter().find(|one| one.id == id);
         found.map_or(format!("controller {id}"), |one| format!("controller {id} ({})", one.name))
@@ -142,7 +144,7 @@ fn step(view: &UpgradeView) -> String {
             format!("wait a moment: the leader raises the rules level to {level}")
         }
         UpgradeStep::InstallNodes { release, nodes } => {
-            format!("install kantd {release} on {} and restart it", hostlist::fold(nodes))
+            format!("install kantd {release} on {} and restart it", hostlist::compress(nodes))
         }
         UpgradeStep::Complete => "nothing; all controllers and nodes run one release".to_owned(),
     }

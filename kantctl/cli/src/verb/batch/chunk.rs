@@ -72,8 +72,9 @@ impl Chunks {
 impl Chunk {
     fn add(&mut self, line: usize, submit: SubmitRequest, bytes: usize) {
         let SubmitRequest { ask, script, environment, .. } = submit;
-        let (script, old_script) = place(&mut self.request.scripts, script);
-        let (environment, old_environment) = place(&mut self.request.environments, environment);
+        let (script, old_script) = index_or_insert(&mut self.request.scripts, script);
+        let (environment, old_environment) =
+            index_or_insert(&mut self.request.environments, environment);
         self.unshared_bytes += bytes;
         self.bytes += if old_script && old_environment { 1024 } else { bytes };
         self.request.jobs.push(BatchJob { ask, script, environment });
@@ -83,7 +84,7 @@ impl Chunk {
 
 /// The index of `thing` in `things`, where it is added if it is new. The search starts at the end,
 /// because the last ones are the likeliest; the bool says whether it was there already.
-fn place<T: PartialEq>(things: &mut Vec<T>, thing: T) -> (u32, bool) {
+fn index_or_insert<T: PartialEq>(things: &mut Vec<T>, thing: T) -> (u32, bool) {
     let known = things.iter().rposition(|known| *known == thing);
     let place = known.unwrap_or_else(|| {
         things.push(thing);

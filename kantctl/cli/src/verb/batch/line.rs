@@ -35,7 +35,7 @@ impl LineReader {
     /// A reader that applies these options to lines that do not set them.
     pub fn new(options: &Options) -> Result<Self, Failure> {
         let shell = Shell::current()?;
-        let usual = options.clone().over(environment::read_options(&shell.environment)?);
+        let usual = options.clone().merged_over(environment::read_options(&shell.environment)?);
         let mut command = BatchLine::command();
         command.build();
         let (scripts, warnings) = (BTreeMap::new(), BTreeSet::new());
@@ -80,7 +80,7 @@ impl LineReader {
                 (script, directives, args)
             }
         };
-        let options = options.over(self.usual.clone()).over(directives);
+        let options = options.merged_over(self.usual.clone()).merged_over(directives);
         if options.has(Attribute::TestOnly) {
             return Err(usage(
                 "--test-only cannot be used in a batch: test one job at a time".to_owned(),
@@ -126,7 +126,7 @@ fn from_json(text: &str) -> Result<Vec<String>, Failure> {
         match (name.as_str(), value) {
             ("script", Value::String(path)) => script = Some(path),
             ("args", Value::Array(values)) => {
-                args = values.iter().map(plain).collect::<Option<_>>().ok_or_else(|| {
+                args = values.iter().map(scalar_text).collect::<Option<_>>().ok_or_else(|| {
                     usage("`args` must be texts or numbers: write [\"--seed\", 7]".to_owned())
                 })?;
             }
@@ -139,7 +139,7 @@ fn from_json(text: &str) -> Result<Vec<String>, Failure> {
                 )));
             }
             (_, Value::Bool(true)) => words.push(option),
-            (_, value) => match plain(&value) {
+            (_, value) => match scalar_text(&value) {
                 Some(value) => words.push(format!("{option}={value}")),
                 None => {
                     return Err(usage(format!("`{name}` must be a text, a number or a boolean")));
@@ -155,7 +155,7 @@ fn from_json(text: &str) -> Result<Vec<String>, Failure> {
     Ok(words)
 }
 
-fn plain(value: &Value) -> Option<String> {
+fn scalar_text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),

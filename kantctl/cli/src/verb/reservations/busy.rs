@@ -4,7 +4,7 @@
 use crate::fetch;
 use crate::output::screen::warn;
 use crate::server::Server;
-use common::hostlist::fold;
+use common::hostlist::compress;
 use common::id::NodeName;
 use common::wire::api::NodeList;
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ pub(super) async fn warn_of_jobs(server: &Server, booked: &BTreeSet<&NodeName>) 
     let busy = nodes.filter(|node| booked.contains(&node.name) && !node.jobs.is_empty());
     let names: Vec<&NodeName> = busy.map(|node| &node.name).collect();
     if !names.is_empty() {
-        let names = fold(names);
+        let names = compress(names);
         warn(&format!(
             "jobs still run on {names}, and continue there until they end: `kantctl queue \
              --node={names}` lists them"

@@ -95,11 +95,11 @@ impl Update {
 pub(super) async fn run(args: &Update, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let Answer { raw, typed } = change(&args.name, args.patch(), args.span, server).await?;
     if screen.json {
-        screen.answer(&raw)?;
+        screen.print_answer_json(&raw)?;
         return Ok(OK);
     }
     typed.reservations.iter().try_for_each(|changed| {
-        screen.line(&format!("Reserved {}", reservations::summary(changed, &screen.zone)))
+        screen.print_line(&format!("Reserved {}", reservations::summary(changed, &screen.zone)))
     })?;
     warn_of(&typed, server).await;
     Ok(OK)

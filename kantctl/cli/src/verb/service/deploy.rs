@@ -62,12 +62,12 @@ pub async fn run(args: &Deploy, server: &Server, screen: &Screen) -> Result<u8, 
     let Answer { raw, typed }: Answer<DeployAnswer> = raw.try_into()?;
     let DeployAnswer { name, revision, plan } = typed;
     if screen.json {
-        screen.answer(&raw)?;
+        screen.print_answer_json(&raw)?;
     } else if args.dry_run {
-        screen.line(&format!("Would deploy {name}, revision {revision}:"))?;
-        plan.iter().try_for_each(|line| screen.line(&format!("  {line}")))?;
+        screen.print_line(&format!("Would deploy {name}, revision {revision}:"))?;
+        plan.iter().try_for_each(|line| screen.print_line(&format!("  {line}")))?;
     } else {
-        screen.line(&format!("Deployed {name}, revision {revision}"))?;
+        screen.print_line(&format!("Deployed {name}, revision {revision}"))?;
     }
     if !args.wait || args.dry_run {
         return Ok(OK);
@@ -75,7 +75,8 @@ pub async fn run(args: &Deploy, server: &Server, screen: &Screen) -> Result<u8, 
     match until_updated(&name, revision, server).await? {
         Wait::Complete => Ok(OK),
         Wait::Failed(why) => {
-            Err(Failure::message(why).hint(format!("see `kantctl service events {name}`")))
+            Err(Failure::from_message(why)
+                .with_hint(format!("see `kantctl service events {name}`")))
         }
     }
 }

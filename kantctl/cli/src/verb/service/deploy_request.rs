@@ -50,7 +50,7 @@ pub(super) fn request(file: ServiceFile) -> Result<DeployRequest, Failure> {
             band: RatioBand { min, max },
         }),
         affinity: file.affinity,
-        hold: hold(file.hold.as_ref()),
+        hold: hold_settings(file.hold.as_ref()),
         token: file.token,
         drain_delay: file.drain_delay.unwrap_or(drain_delay),
         update: update_policy(file.update.unwrap_or_default()),
@@ -159,7 +159,7 @@ fn read_probe(role: &RoleName, probe: ProbeFile, ports: &[PortName]) -> Result<P
     })
 }
 
-fn hold(file: Option<&HoldFile>) -> Hold {
+fn hold_settings(file: Option<&HoldFile>) -> Hold {
     let requests_max = file.and_then(|file| file.requests).unwrap_or(HELD_MAX);
     let time = file.and_then(|file| file.time).unwrap_or(HOLD_TIME);
     Hold { requests_max, seconds_max: u32::try_from(time.seconds()).unwrap_or(u32::MAX) }
@@ -219,7 +219,7 @@ mod tests {
         assert_eq!((readiness.period, readiness.failures), (Span::from_seconds(1), 3));
         let hashes: Vec<BlobHash> =
             request.texts.iter().map(|text| BlobHash::of(text.as_bytes())).collect();
-        assert!(spec.texts().all(|hash| hashes.contains(&hash)), "no text is missing");
+        assert!(spec.blob_hashes().all(|hash| hashes.contains(&hash)), "no text is missing");
     }
 
     #[test]

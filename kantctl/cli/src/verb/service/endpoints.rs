@@ -80,7 +80,7 @@ pub async fn run(args: &Endpoints, server: &Server, screen: &Screen) -> Result<u
         let text = match text(args, server).await {
             Ok(text) => text,
             // The addresses of a service that was stopped may soon be those of another one.
-            Err(failure) if args.follow && failure.code() == Some("unknown_service") => {
+            Err(failure) if args.follow && failure.error_code() == Some("unknown_service") => {
                 let file = args.output.as_deref().filter(|_| written.is_some());
                 file.map_or(Ok(()), |file| replace(file, &format(args, Vec::new())?))?;
                 return Err(failure);
@@ -95,7 +95,7 @@ pub async fn run(args: &Endpoints, server: &Server, screen: &Screen) -> Result<u
         };
         let Some(file) = &args.output else {
             if !text.is_empty() {
-                screen.line(text.trim_end())?;
+                screen.print_line(text.trim_end())?;
             }
             return Ok(OK);
         };

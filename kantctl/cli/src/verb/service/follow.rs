@@ -33,7 +33,7 @@ pub async fn until_updated(
 ) -> Result<Wait, Failure> {
     let mut last = String::new();
     loop {
-        let service = look(name, server).await?;
+        let service = fetch_service(name, server).await?;
         let now = services::summary(&service);
         if now != last {
             note(&format!("{name}: {now}"));
@@ -51,12 +51,12 @@ pub async fn until_updated(
     }
 }
 
-async fn look(name: &ServiceName, server: &Server) -> Result<ServiceView, Failure> {
+async fn fetch_service(name: &ServiceName, server: &Server) -> Result<ServiceView, Failure> {
     let path = format!("/v1/services/{name}");
-    let raw: serde_json::Value = server.get_for(&path, PATIENCE).await?;
+    let raw: serde_json::Value = server.get_retrying(&path, PATIENCE).await?;
     let Answer { typed, .. }: Answer<ServiceList> = raw.try_into()?;
     let service = typed.services.into_iter().next();
-    service.ok_or_else(|| Failure::message(format!("service {name} is gone")))
+    service.ok_or_else(|| Failure::from_message(format!("service {name} is gone")))
 }
 
 /// Waits until a stopped service is removed.

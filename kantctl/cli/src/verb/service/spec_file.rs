@@ -149,13 +149,13 @@ fn span<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Span>, D::Error> {
 pub(super) fn read(path: &str) -> Result<ServiceFile, Failure> {
     let failed = || format!("failed to read the service file {path}");
     let metadata = std::fs::metadata(path).with_context(failed).map_err(|error| {
-        Failure::refused(error).hint(
+        Failure::refused(error).with_hint(
             "give a file like chat.toml, or a name and, after --, the arguments of a submission",
         )
     })?;
     if metadata.len() > FILE_BYTES_MAX {
         let text = format!("{}: it is larger than {FILE_BYTES_MAX} bytes", failed());
-        return Err(Failure::message(text));
+        return Err(Failure::from_message(text));
     }
     let text = std::fs::read_to_string(path).with_context(failed)?;
     let file: ServiceFile = toml::from_str(&text)

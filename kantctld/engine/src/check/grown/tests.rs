@@ -49,7 +49,7 @@ fn growing(change: impl Fn(&mut Request)) -> Snapshot {
 fn changed(change: impl Fn(&mut RunningJob)) -> Snapshot {
     let mut snapshot = growing(|_| ());
     let known = snapshot.growing(key(9)).cloned();
-    let mut job = RunningJob::clone(snapshot.running(key(9)).unwrap());
+    let mut job = RunningJob::clone(snapshot.running_job(key(9)).unwrap());
     change(&mut job);
     snapshot.set_running(job);
     snapshot.set_growing(key(9), known);
@@ -154,7 +154,7 @@ fn what_a_job_grows_by_counts_for_limits_but_as_no_job() {
     let limited = |limits: Limits| {
         let mut snapshot = growing(|_| ());
         change_policy(&mut snapshot, |policy| policy.queues[0].limits = limits);
-        snapshot.settle(NOW);
+        snapshot.prepare_for_round(NOW);
         faults(&snapshot, &[onto_b()])
     };
     assert_eq!(limited(Limits { jobs: Some(1), ..Limits::default() }), "");
@@ -174,13 +174,13 @@ fn beside(
     job.owner = common::id::Uid(4242);
     change(&mut job);
     snapshot.set_waiting(job);
-    snapshot.settle(NOW);
+    snapshot.prepare_for_round(NOW);
     said(&snapshot, reason, planned_start)
 }
 
 fn said(snapshot: &Snapshot, reason: WaitReason, planned_start: Option<PlannedStart>) -> String {
     let mut round = Round { decisions: vec![onto_b()], ..Round::default() };
-    round.waits.tell(key(1), reason);
+    round.waits.set_reason(key(1), reason);
     round.planned_starts = planned_start
         .map(|planned_start| (key(1), planned_start))
         .into_iter()
@@ -216,7 +216,7 @@ fn a_node_whose_gpus_are_too_small_for_a_part_is_of_no_use() {
         let asked = Request { gpus: Some(GpuRequest::Parts(parts)), ..request(1, 1) };
         let owner = common::id::Uid(4242);
         snapshot.set_waiting(WaitingJob { owner, ..waiting(1, asked, 10) });
-        snapshot.settle(NOW);
+        snapshot.prepare_for_round(NOW);
         said(&snapshot, no_room(), None)
     };
     assert_eq!(with_part(80), "job 9 grows onto b, which job 1 could use");
@@ -225,12 +225,13 @@ fn a_node_whose_gpus_are_too_small_for_a_part_is_of_no_use() {
 
 #[test]
 fn certain_nodes_that_are_kept_are_kept() {
-    let kept = |at: u64, node: &str| Some(PlannedStart::of(Time(at), vec![name(node)]));
+    let kept =
+        |at: u64, node: &str| Some(PlannedStart::without_preemption(Time(at), vec![name(node)]));
     let says = "job 9 grows onto b, kept for job 1";
     assert_eq!(beside(|_| (), no_room(), kept(NOW.0 + HOUR - 1, "b")), says);
     assert_eq!(beside(|_| (), no_room(), kept(NOW.0 + HOUR, "b")), "", "it is over by then");
     assert_eq!(beside(|_| (), no_room(), kept(NOW.0 + 1, "c")), "");
-    let any = Some(PlannedStart::of(Time(NOW.0 + 1), Vec::new()));
+    let any = Some(PlannedStart::without_preemption(Time(NOW.0 + 1), Vec::new()));
     assert!(beside(|_| (), no_room(), any).contains("could use"));
 }
 
@@ -259,7 +260,7 @@ fn where_queues_share_only_preemptible_jobs_grow_and_while_no_job_waits() {
             let far = Request { only_nodes: vec![name("c")], ..request(1, 1) };
             snapshot.set_waiting(waiting(1, far, 10));
         }
-        snapshot.settle(NOW);
+        snapshot.prepare_for_round(NOW);
         match waits {
             true => said(&snapshot, no_room(), None),
             false => faults(&snapshot, &[onto_b()]),

@@ -43,7 +43,7 @@ fn judged(world: &World, victims: &[u32]) -> String {
     let decisions: Vec<Decision> = victims
         .iter()
         .map(|job| {
-            let job = world.snapshot.running(key(*job)).unwrap();
+            let job = world.snapshot.running_job(key(*job)).unwrap();
             Decision::Preempt {
                 key: job.key,
                 attempt: job.attempt,

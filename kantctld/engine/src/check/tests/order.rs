@@ -20,13 +20,13 @@ fn no_room() -> WaitReason {
 fn passed(reason: WaitReason) -> Round {
     let mut round =
         Round { decisions: vec![start(2, vec![share("a", 2, "0-1")])], ..Round::default() };
-    round.waits.tell(key(1), reason);
+    round.waits.set_reason(key(1), reason);
     round
 }
 
 fn all_faults(snapshot: &Snapshot, round: &Round) -> String {
     let mut snapshot = snapshot.clone();
-    snapshot.settle(NOW);
+    snapshot.prepare_for_round(NOW);
     let faults = check(&snapshot, NOW, round);
     faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
@@ -79,6 +79,6 @@ fn a_promise_is_kept_or_bettered() {
     first.nice = -1;
     snapshot.set_waiting(first);
     let mut round = Round { planned_starts: planned_start(later), ..passed(no_room()) };
-    round.waits.tell(key(3), no_room());
+    round.waits.set_reason(key(3), no_room());
     assert_eq!(all_faults(&snapshot, &round), "", "a job came that goes before");
 }

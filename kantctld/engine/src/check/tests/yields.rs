@@ -12,7 +12,7 @@ use common::time::Span;
 fn snapshot_with(change: impl Fn(&mut RunningJob), queue: impl Fn(&mut Queue)) -> Snapshot {
     let mut snapshot = cluster();
     run(&mut snapshot, 9, share("a", 4, "0-3"), None);
-    let mut victim = RunningJob::clone(snapshot.running(key(9)).unwrap());
+    let mut victim = RunningJob::clone(snapshot.running_job(key(9)).unwrap());
     (victim.nice, victim.preemptible) = (1, true);
     change(&mut victim);
     snapshot.set_running(victim);

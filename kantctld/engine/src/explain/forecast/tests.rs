@@ -23,7 +23,7 @@ fn who_is_on_its_way_out_is_gone_any_moment() {
     let mut snapshot = snapshot(vec![gpu_node("a", 8)]);
     change_policy(&mut snapshot, |policy| policy.queues[0].behind = Behind::Pass);
     use_gpus(&mut snapshot, "a", 8);
-    let mut ending = RunningJob::clone(snapshot.running(key(900)).unwrap());
+    let mut ending = RunningJob::clone(snapshot.running_job(key(900)).unwrap());
     ending.ending = true;
     snapshot.set_running(ending);
     snapshot.set_waiting(waiting(1, gpu_request(8), 10));
@@ -146,9 +146,9 @@ fn cluster(asks: &[Ask], held: &[(u16, u64)], behind: Behind, order: Order) -> S
 fn history(mut snapshot: Snapshot, idle: bool) -> std::collections::BTreeMap<JobKey, Time> {
     let mut starts = std::collections::BTreeMap::new();
     let mut at = NOW;
-    let gates: Vec<Time> = snapshot.all_waiting().filter_map(|job| job.gate()).collect();
+    let gates: Vec<Time> = snapshot.all_waiting().filter_map(|job| job.earliest_start()).collect();
     while snapshot.waiting_count() > 0 {
-        snapshot.settle(at);
+        snapshot.prepare_for_round(at);
         let round = schedule(&snapshot, at);
         for decision in &round.decisions {
             if let Decision::Start { key, allocation, .. } = decision {

@@ -2,7 +2,10 @@
 //! nodes of a group are idle or all are in use. Nodes that are down do not count. What is free on a
 //! drained node counts as neither free nor useless.
 
-use super::{fr, gar, gfr, is_broken, useless_to};
+use super::{
+    fragmentation_ratio, gpu_allocation_rate, gpu_fragmentation_rate, is_partly_used,
+    unusable_free_gpus,
+};
 use crate::model::cluster::ClusterIndex;
 use crate::model::cluster::class::{Class, bits};
 use crate::model::cluster::group::{Group, Sums};
@@ -55,42 +58,45 @@ pub struct ClusterMeasure {
 impl ClusterMeasure {
     /// GPU allocation rate, of all GPUs on nodes that are not down.
     #[must_use]
-    pub fn gar(&self) -> Option<f64> {
-        gar(self.used, GpuMilli::WHOLE.times(self.gpus.0))
+    pub fn gpu_allocation_rate(&self) -> Option<f64> {
+        gpu_allocation_rate(self.used, GpuMilli::WHOLE.times(self.gpus.0))
     }
 
     /// GPU fragmentation rate, of all nodes with GPUs that are not down.
     #[must_use]
-    pub fn gfr(&self) -> Option<f64> {
-        gfr(self.nodes_broken, self.nodes)
+    pub fn gpu_fragmentation_rate(&self) -> Option<f64> {
+        gpu_fragmentation_rate(self.nodes_broken, self.nodes)
     }
 
     /// The same, of those with any GPU in use.
     #[must_use]
-    pub fn gfr_of_used(&self) -> Option<f64> {
-        gfr(self.nodes_broken, self.nodes_used)
+    pub fn fragmentation_rate_of_used(&self) -> Option<f64> {
+        gpu_fragmentation_rate(self.nodes_broken, self.nodes_used)
     }
 
     /// `FR_8`, of the free GPUs on usable nodes.
     #[must_use]
-    pub fn fr_8(&self) -> f64 {
-        fr(self.useless_to_8, self.free)
+    pub fn fragmentation_ratio_of_8(&self) -> f64 {
+        fragmentation_ratio(self.useless_to_8, self.free)
     }
 
     fn add_node(&mut self, node: &Node) {
         let free = &node.free;
-        let all = GpuMilli(free.milli_all());
+        let all = GpuMilli(free.gpu_milli_capacity());
         let used = all - GpuMilli(free.milli_sum());
         self.nodes += Nodes(1);
         self.gpus += Gpus(all.0 / 1000);
         self.used += used;
         self.nodes_used.0 += u32::from(used.0 > 0);
-        self.nodes_broken.0 += u32::from(is_broken(used, all));
+        self.nodes_broken.0 += u32::from(is_partly_used(used, all));
         if node.is_usable() {
             self.nodes_free.0 += u32::from(free.is_idle());
             self.free += GpuMilli(free.milli_sum());
-            self.useless_to_8 +=
-                useless_to(EIGHT, GpuMilli(free.milli_sum()), free.whole_count(&node.class));
+            self.useless_to_8 += unusable_free_gpus(
+                EIGHT,
+                GpuMilli(free.milli_sum()),
+                free.whole_count(&node.class),
+            );
         }
         for (kind, mask) in node.class.kinds() {
             let used = |at: usize| GpuMilli::WHOLE - GpuMilli(u32::from(free.milli_of(at)));
@@ -111,7 +117,7 @@ impl ClusterMeasure {
 
     /// Adds a group by its sums if they suffice: all of its nodes are usable, have one kind of GPU,
     /// and are all idle and equal, or wholly in use. Returns whether they do.
-    fn add_sums(&mut self, class: &Class, count: u32, sums: &Sums) -> bool {
+    fn try_add_group_sums(&mut self, class: &Class, count: u32, sums: &Sums) -> bool {
         let [(kind, _)] = class.kinds() else { return false };
         if class.has_mig() {
             return false;
@@ -130,7 +136,7 @@ impl ClusterMeasure {
             return true;
         }
         let each = Gpus(sums.milli / 1000 / count);
-        let useless = useless_to(EIGHT, GpuMilli::WHOLE.times(each.0), each);
+        let useless = unusable_free_gpus(EIGHT, GpuMilli::WHOLE.times(each.0), each);
         self.nodes_free += Nodes(count);
         self.free += GpuMilli(sums.milli);
         self.useless_to_8 += useless.times(count);
@@ -147,8 +153,8 @@ struct Leaf {
 
 /// Measures the cluster. The cost grows with the number of partly used groups, not of nodes.
 #[must_use]
-pub fn cluster(snapshot: &Snapshot) -> ClusterMeasure {
-    let cluster = laid_out(snapshot);
+pub fn measure_cluster(snapshot: &Snapshot) -> ClusterMeasure {
+    let cluster = index_with_grouped_nodes(snapshot);
     let mut sum = ClusterMeasure::default();
     let mut leafs = vec![Leaf::default(); cluster.switches().count(Level::Leaf)];
     for (group, sums) in cluster.groups().iter().zip(cluster.sums()) {
@@ -170,36 +176,36 @@ pub fn cluster(snapshot: &Snapshot) -> ClusterMeasure {
 fn add_group(sum: &mut ClusterMeasure, cluster: &ClusterIndex, group: &Group, sums: &Sums) {
     let count = u32::try_from(group.nodes.len()).unwrap_or(u32::MAX);
     let first = group.nodes.first().map(|at| cluster.node(*at));
-    if first.is_some_and(|first| sum.add_sums(&first.class, count, sums)) {
+    if first.is_some_and(|first| sum.try_add_group_sums(&first.class, count, sums)) {
         return;
     }
     let nodes = group.nodes.iter().map(|at| cluster.node(*at));
-    nodes.filter(|node| counts(node)).for_each(|node| sum.add_node(node));
+    nodes.filter(|node| is_counted(node)).for_each(|node| sum.add_node(node));
 }
 
 /// Whether the node has GPUs and is not down.
-fn counts(node: &Node) -> bool {
-    node.free.milli_all() > 0 && node.unusable != Some(Unusable::Down)
+fn is_counted(node: &Node) -> bool {
+    node.free.gpu_milli_capacity() > 0 && node.unusable != Some(Unusable::Down)
 }
 
 /// Usable nodes with GPUs.
 fn open_nodes(cluster: &ClusterIndex) -> impl Iterator<Item = &Node> {
     let nodes = cluster.nodes().map(|(_, node)| node);
-    nodes.filter(|node| node.is_usable() && node.free.milli_all() > 0)
+    nodes.filter(|node| node.is_usable() && node.free.gpu_milli_capacity() > 0)
 }
 
 /// `FR_g` of the free GPUs on usable nodes, for jobs of `gpus` GPUs on one node. The cost grows
 /// with the number of nodes.
 #[must_use]
-pub fn fr_of(snapshot: &Snapshot, gpus: Gpus) -> f64 {
-    let cluster = laid_out(snapshot);
+pub fn fragmentation_ratio_for(snapshot: &Snapshot, gpus: Gpus) -> f64 {
+    let cluster = index_with_grouped_nodes(snapshot);
     let (mut useless, mut all) = (GpuMilli::ZERO, GpuMilli::ZERO);
     for node in open_nodes(&cluster) {
         let free = GpuMilli(node.free.milli_sum());
-        useless += useless_to(gpus, free, node.free.whole_count(&node.class));
+        useless += unusable_free_gpus(gpus, free, node.free.whole_count(&node.class));
         all += free;
     }
-    fr(useless, all)
+    fragmentation_ratio(useless, all)
 }
 
 /// What fragmentation depends on: the class, free CPUs, memory and GPUs of a node.
@@ -209,17 +215,22 @@ type FreeOf<'a> = (*const Class, Cpus, Bytes, u128, &'a [(u8, u16)]);
 /// weight, cannot use. `None`: no typical jobs are known. The cost grows with the number of
 /// different nodes times the number of shapes.
 #[must_use]
-pub fn fgd(snapshot: &Snapshot, typical: &[Typical]) -> Option<f64> {
+pub fn fgd_fragmentation(snapshot: &Snapshot, typical: &[Typical]) -> Option<f64> {
     if typical.is_empty() {
         return None;
     }
-    let cluster = laid_out(snapshot);
+    let cluster = index_with_grouped_nodes(snapshot);
     let mut known: BTreeMap<FreeOf<'_>, f64> = BTreeMap::new();
     let (mut lost, mut all) = (0.0, 0.0);
     for node in open_nodes(&cluster).filter(|node| node.free.milli_sum() > 0) {
         let free = &node.free;
-        let like =
-            (Arc::as_ptr(&node.class), free.core_cpus, free.memory, free.gpus, free.shared());
+        let like = (
+            Arc::as_ptr(&node.class),
+            free.core_cpus,
+            free.memory,
+            free.gpus,
+            free.partly_used_gpus(),
+        );
         lost += *known.entry(like).or_insert_with(|| fragmentation(node, typical));
         all += f64::from(free.milli_sum());
     }
@@ -227,12 +238,12 @@ pub fn fgd(snapshot: &Snapshot, typical: &[Typical]) -> Option<f64> {
 }
 
 /// The index of the cluster with all nodes in their groups, as a round would see it.
-fn laid_out(snapshot: &Snapshot) -> Cow<'_, ClusterIndex> {
-    if snapshot.cluster.is_laid_out() {
+fn index_with_grouped_nodes(snapshot: &Snapshot) -> Cow<'_, ClusterIndex> {
+    if snapshot.cluster.is_grouped() {
         return Cow::Borrowed(&snapshot.cluster);
     }
     let mut cluster = snapshot.cluster.clone();
-    cluster.lay_out(&snapshot.policy);
+    cluster.group_nodes(&snapshot.policy);
     Cow::Owned(cluster)
 }
 

@@ -49,13 +49,13 @@ impl Measure {
         by_nodes(true).chain(by_nodes(false)).collect()
     }
 
-    fn counts(&self, model: &Model, kind: usize) -> bool {
+    fn counts_node_kind(&self, model: &Model, kind: usize) -> bool {
         !self.suiting || model.jobs[0].suits[kind]
     }
 
     /// The pieces on a node.
     pub fn room(&self, model: &Model, node: &Node) -> i64 {
-        if node.is_closed || !self.counts(model, node.kind) {
+        if node.is_closed || !self.counts_node_kind(model, node.kind) {
             return 0;
         }
         node.free[self.of].max(0) / self.size
@@ -63,36 +63,37 @@ impl Measure {
 
     /// The pieces that the parts of a job take up, wherever on these nodes they are; 0 if they may
     /// be on other nodes.
-    pub fn of_parts(&self, model: &Model, owner: Owner) -> i64 {
+    pub fn pieces_of_job(&self, model: &Model, owner: Owner) -> i64 {
         let parts = &model.jobs[owner].parts.each;
         if self.may_be_elsewhere(model, owner) {
             0
         } else {
-            parts.iter().map(|part| self.of(part)).sum()
+            parts.iter().map(|part| self.pieces_in_part(part)).sum()
         }
     }
 
     /// The pieces of one part; see [`Self::may_be_elsewhere`].
-    pub fn of(&self, part: &[i64; 4]) -> i64 {
+    pub fn pieces_in_part(&self, part: &[i64; 4]) -> i64 {
         part[self.of] / self.size
     }
 
     pub fn may_be_elsewhere(&self, model: &Model, owner: Owner) -> bool {
         let suits = &model.jobs[owner].suits;
-        suits.iter().enumerate().any(|(kind, suits)| *suits && !self.counts(model, kind))
+        suits.iter().enumerate().any(|(kind, suits)| *suits && !self.counts_node_kind(model, kind))
     }
 
     /// The most pieces that become free if a job is lifted, less those that it needs then.
     pub fn gain(&self, model: &Model, owner: Owner) -> i64 {
         let held = model.jobs[owner].held.iter();
-        let held = held.filter(|(place, _)| self.counts(model, model.nodes[*place].kind));
+        let held = held.filter(|(place, _)| self.counts_node_kind(model, model.nodes[*place].kind));
         // A share of a GPU may be all that keeps that GPU from being free.
-        let free: i64 = held.map(|(_, share)| -(-self.holds(share)).div_euclid(self.size)).sum();
-        free - self.of_parts(model, owner)
+        let free: i64 =
+            held.map(|(_, share)| -(-self.pieces_kept_by_share(share)).div_euclid(self.size)).sum();
+        free - self.pieces_of_job(model, owner)
     }
 
     /// The most that a share keeps from others.
-    fn holds(&self, share: &Share) -> i64 {
+    fn pieces_kept_by_share(&self, share: &Share) -> i64 {
         let gpus = i64::try_from(share.gpus.len()).unwrap_or(0);
         match self.of {
             WHOLE_GPUS => gpus * 1000,
@@ -103,14 +104,14 @@ impl Measure {
     }
 
     /// The least pieces that a job takes up where it is.
-    fn of_held(&self, model: &Model, owner: Owner) -> i64 {
+    fn pieces_held_by_job(&self, model: &Model, owner: Owner) -> i64 {
         let job = &model.jobs[owner];
         let held = job.held.iter();
-        let held = held.filter(|(place, _)| self.counts(model, model.nodes[*place].kind));
+        let held = held.filter(|(place, _)| self.counts_node_kind(model, model.nodes[*place].kind));
         let of = |share: &Share| match (self.of, share.gpu_milli) {
             // Parts of GPUs may share one.
             (WHOLE_GPUS, Some(_)) => 0,
-            _ => self.holds(share) / self.size,
+            _ => self.pieces_kept_by_share(share) / self.size,
         };
         held.map(|(_, share)| of(share)).sum()
     }
@@ -124,16 +125,16 @@ impl Measure {
 }
 
 /// The first count that leaves some job without room, whatever moves.
-pub(super) fn ruled_out(model: &Model, lifted: &[Node]) -> Option<Count> {
+pub(super) fn first_impossible_count(model: &Model, lifted: &[Node]) -> Option<Count> {
     let measures = Measure::all(model);
     measures.into_iter().find_map(|measure| {
         let room: i64 = lifted.iter().map(|node| measure.room(model, node)).sum();
         let of = |owner| {
-            let stays = measure.of_held(model, owner);
-            stays.min(measure.of_parts(model, owner))
+            let stays = measure.pieces_held_by_job(model, owner);
+            stays.min(measure.pieces_of_job(model, owner))
         };
         let movers: i64 = (1..model.jobs.len()).map(of).sum();
-        let needed = movers + measure.of_parts(model, 0);
+        let needed = movers + measure.pieces_of_job(model, 0);
         (room < needed).then(|| measure.count(room, needed))
     })
 }

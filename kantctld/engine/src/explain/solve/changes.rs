@@ -26,7 +26,7 @@ impl Search<'_, '_> {
                 undo.push((from, self.set(from, node)));
             }
             self.lifted.push(*lifted);
-            self.looks_for_a_place(*lifted);
+            self.add_parts_pending(*lifted);
         }
         let mut node = self.nodes[place].clone();
         node.put(&self.model.jobs, owner, part);
@@ -50,7 +50,7 @@ impl Search<'_, '_> {
         }
     }
 
-    pub(super) fn looks_for_a_place(&mut self, owner: Owner) {
+    pub(super) fn add_parts_pending(&mut self, owner: Owner) {
         let job = &self.model.jobs[owner];
         for (number, part) in job.parts.each.iter().enumerate() {
             self.add_pending((Reverse(*part), job.kind, owner, number));
@@ -70,7 +70,7 @@ impl Search<'_, '_> {
     fn count_pending(&mut self, (Reverse(part), _, owner, _): Pending, times: i64) {
         for (measure, _, needed, _) in &mut self.measures {
             if !measure.may_be_elsewhere(self.model, owner) {
-                *needed += times * measure.of(&part);
+                *needed += times * measure.pieces_in_part(&part);
             }
         }
     }
@@ -82,7 +82,7 @@ impl Search<'_, '_> {
             let after = measure.room(self.model, &self.nodes[place]);
             *room += after - measure.room(self.model, &before);
         }
-        let (was, is) = (self.look_of[place], self.look(place));
+        let (was, is) = (self.look_of[place], self.node_state_number(place));
         self.look_of[place] = is;
         if let Some(same) = self.by_look.get_mut(&was) {
             same.remove(&place);
@@ -99,7 +99,7 @@ impl Search<'_, '_> {
     }
 
     /// The number of a node's look.
-    pub(super) fn look(&mut self, place: usize) -> u32 {
+    pub(super) fn node_state_number(&mut self, place: usize) -> u32 {
         let node = &self.nodes[place];
         let present = node.present.iter().map(|owner| self.model.jobs[*owner].kind).collect();
         let placed = node.placed.iter().map(|(who, count)| (*who, *count)).collect();
@@ -108,7 +108,7 @@ impl Search<'_, '_> {
         *self.looks.entry(look).or_insert(next)
     }
 
-    pub(super) fn state(&self) -> State {
+    pub(super) fn current_state(&self) -> State {
         let mut changed: Vec<(u32, u32)> =
             self.changed.iter().map(|(place, was)| (*was, self.look_of[*place])).collect();
         changed.sort_unstable();

@@ -27,7 +27,8 @@ impl Search<'_, '_> {
             }
             let mut sets = Vec::new();
             let mut chosen = Vec::new();
-            with_more |= self.sets((owner, part, place), left, (0, &mut chosen), &mut sets);
+            with_more |=
+                self.find_lift_sets((owner, part, place), left, (0, &mut chosen), &mut sets);
             choices.extend(sets.into_iter().map(|set| (set, place)));
         }
         choices.sort_by_cached_key(|(lift, place)| {
@@ -39,18 +40,18 @@ impl Search<'_, '_> {
 
     /// The smallest sets of at most `left` jobs on a node without which it holds the part. Also
     /// returns whether there may be larger ones.
-    fn sets(
+    fn find_lift_sets(
         &mut self,
         (owner, part, place): (Owner, &Amounts, usize),
         left: u32,
         (from, chosen): (usize, &mut Vec<Owner>),
         sets: &mut Vec<Vec<Owner>>,
     ) -> bool {
-        if self.is_over() {
+        if self.count_trial_is_over() {
             return true;
         }
         let holds = |gone: &[Owner]| {
-            let without = self.without(place, gone);
+            let without = self.node_without_jobs(place, gone);
             without.holds(&self.model.jobs, owner, part)
         };
         if holds(chosen) {
@@ -78,14 +79,14 @@ impl Search<'_, '_> {
                 continue;
             }
             chosen.push(present[at]);
-            with_more |= self.sets((owner, part, place), left, (at + 1, chosen), sets);
+            with_more |= self.find_lift_sets((owner, part, place), left, (at + 1, chosen), sets);
             chosen.pop();
         }
         with_more
     }
 
     /// The node without these jobs.
-    fn without(&self, place: usize, gone: &[Owner]) -> Node {
+    fn node_without_jobs(&self, place: usize, gone: &[Owner]) -> Node {
         let mut node = self.nodes[place].clone();
         for owner in gone {
             self.lift_from(&mut node, place, *owner);

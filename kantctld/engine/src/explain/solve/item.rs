@@ -26,11 +26,11 @@ pub(super) struct Parts {
 
 impl Parts {
     pub fn of(shape: &Shape<'_>) -> Self {
-        let shape = shape.fewest();
+        let shape = shape.with_fewest_tasks();
         let demand = &shape.demand;
         let request = demand.request;
         let whole_node = request.exclusive;
-        if let Some(nodes) = shape.nodes() {
+        if let Some(nodes) = shape.node_count() {
             let parts = demand.even_parts(nodes).into_iter().map(|part| least(demand, part));
             let mut each: Vec<Amounts> = parts.collect();
             each.sort_unstable_by(|a, b| b.cmp(a));

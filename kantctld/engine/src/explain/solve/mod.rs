@@ -1,7 +1,7 @@
 //! An exact search for moves that make room for a waiting job, where the greedy one of the rounds
-//! ([`crate::fair`]) found none: which running jobs would have to move, and where to, or a proof
-//! that no moves make room, or that the search was given up. It answers a question and moves
-//! nothing. It is slow, and never part of a round.
+//! ([`crate::round::fair_share`]) found none: which running jobs would have to move, and where to,
+//! or a proof that no moves make room, or that the search was given up. It answers a question and
+//! moves nothing. It is slow, and never part of a round.
 //!
 //! Three steps. [`bound`] counts: if the nodes have too few free pieces of a size even with every
 //! movable job lifted, nothing helps. [`search`] looks for the fewest moves (none, one, two ...) in
@@ -11,7 +11,7 @@
 //!
 //! Source: ours, branch and bound. The question is that of constraint-based packing of pods (arXiv
 //! 2511.08373), which hands it to a general solver.
-//! Reads: what a round reads, and [`Effort`]. Not the budget of moves: see [`opened`].
+//! Reads: what a round reads, and [`Effort`]. Not the budget of moves: see [`without_move_limits`].
 //!
 //! Example, three nodes of 8 GPUs with 3, 5 and 8 in use by jobs of 3, 5 and 2 + 6. A job of 8
 //! waits: the job of 3 has room next to that of 5. One move; the reverse would be one move as well,
@@ -32,7 +32,7 @@ use crate::round::planner::RoundState;
 use common::id::{JobKey, NodeName};
 use common::reason::WaitReason;
 use common::time::Time;
-pub use opened::opened;
+pub use opened::without_move_limits;
 use search::{Found, Search};
 
 /// The most parts in a search, which goes one step deeper for each.
@@ -142,19 +142,21 @@ pub enum GaveUp {
 }
 
 /// The answer, without a search, for a job that is not preemptible and exceeds its queue's quota.
-/// Ask this of the original snapshot: in an [`opened`] one the job counts as preemptible.
+/// Ask this of the original snapshot: in an [`without_move_limits`] one the job counts as
+/// preemptible.
 #[must_use]
-pub fn over_quota(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<Solution> {
-    let reason = crate::round::fair_share::over_quota(snapshot, now, key)?;
+pub fn over_quota_solution(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<Solution> {
+    let reason = crate::round::fair_share::exceeded_quota(snapshot, now, key)?;
     let verdict = Verdict::Impossible(Impossible::MayNotStart(Some(reason)));
     Some(Solution { verdict, trials: 0, movable: 0 })
 }
 
 /// The running jobs that would have to move for a waiting job to have room. The snapshot must be
-/// [`opened`]; otherwise no job may move beyond the budget of the hour. `None`: no such job waits.
+/// [`without_move_limits`]; otherwise no job may move beyond the budget of the hour. `None`: no
+/// such job waits.
 #[must_use]
 pub fn solve(snapshot: &Snapshot, now: Time, key: JobKey, effort: &Effort<'_>) -> Option<Solution> {
-    let job = snapshot.waiting(key)?;
+    let job = snapshot.waiting_job(key)?;
     let answer = |verdict| Some(Solution { verdict, trials: 0, movable: 0 });
     if job.together.is_some() {
         return answer(Verdict::GaveUp(GaveUp::Component));
@@ -164,12 +166,12 @@ pub fn solve(snapshot: &Snapshot, now: Time, key: JobKey, effort: &Effort<'_>) -
         return refused(None);
     }
     let mut state = RoundState::new(snapshot, now);
-    state.honour_planned_starts();
+    state.protect_planned_starts();
     let Some(queue) = state.queues.get(&job.queue) else {
         return refused(Some(WaitReason::QueueGone { queue: job.queue.clone() }));
     };
     let shape = state.shape_for(queue, job);
-    if let Some(never) = state.never_fits(shape) {
+    if let Some(never) = state.never_fits_reason(shape) {
         return answer(Verdict::Impossible(Impossible::NeverFits(never)));
     }
     let kept = state.room_kept_for(key).to_vec();
@@ -183,7 +185,9 @@ pub fn solve(snapshot: &Snapshot, now: Time, key: JobKey, effort: &Effort<'_>) -
     }
     let model = model::Model::of(&mut state, job, shape);
     let movable = model.movers.len();
-    if let Some(count) = bound::ruled_out(&model, &model.all_lifted(&snapshot.cluster)) {
+    if let Some(count) =
+        bound::first_impossible_count(&model, &model.nodes_with_all_lifted(&snapshot.cluster))
+    {
         let verdict = Verdict::Impossible(Impossible::Counts(count));
         return Some(Solution { verdict, trials: 0, movable });
     }

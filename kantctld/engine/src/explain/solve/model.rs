@@ -77,7 +77,7 @@ impl Model {
         movers.sort_by_key(|(running, _, lost)| (*lost, running.key));
         let shapes: Vec<ShapeIndex> =
             std::iter::once(shape).chain(movers.iter().map(|(_, shape, _)| *shape)).collect();
-        let (mut nodes, suits) = nodes(state, &shapes);
+        let (mut nodes, suits) = usable_nodes_as_idle(state, &shapes);
         let places: BTreeMap<NodeIndex, usize> =
             nodes.iter().enumerate().map(|(place, node)| (node.at, place)).collect();
         let mut jobs = vec![Job {
@@ -116,12 +116,12 @@ impl Model {
                 lost_gpu_minutes: *lost,
             });
         }
-        seat(state, &mut nodes, &jobs);
+        register_jobs_on_nodes(state, &mut nodes, &jobs);
         Self { nodes, jobs, movers: movers.iter().map(|(running, ..)| running.key).collect() }
     }
 
     /// The nodes with every movable job lifted.
-    pub fn all_lifted(&self, cluster: &ClusterIndex) -> Vec<Node> {
+    pub fn nodes_with_all_lifted(&self, cluster: &ClusterIndex) -> Vec<Node> {
         let mut nodes = self.nodes.clone();
         for (owner, job) in self.jobs.iter().enumerate() {
             for (place, share) in &job.held {
@@ -134,7 +134,7 @@ impl Model {
 }
 
 /// Registers which jobs are on each node, and subtracts what they hold.
-fn seat(state: &RoundState<'_>, nodes: &mut [Node], jobs: &[Job]) {
+fn register_jobs_on_nodes(state: &RoundState<'_>, nodes: &mut [Node], jobs: &[Job]) {
     let cluster = &state.snapshot.cluster;
     let owners: BTreeMap<JobKey, Owner> =
         jobs.iter().enumerate().skip(1).map(|(owner, job)| (job.key, owner)).collect();
@@ -161,17 +161,17 @@ fn seat(state: &RoundState<'_>, nodes: &mut [Node], jobs: &[Job]) {
 /// What a job has used since its start or last checkpoint, in minutes of one GPU.
 pub(super) fn lost_gpu_minutes(job: &RunningJob, state: &RoundState<'_>) -> u64 {
     let shares = job.allocation.shares().iter();
-    let milli: u64 = shares.map(|share| u64::try_from(milli(share)).unwrap_or(0)).sum();
-    milli.saturating_mul(state.now.since(job.loses_since()).0) / 1000 / 60_000
+    let milli: u64 = shares.map(|share| u64::try_from(share_gpu_milli(share)).unwrap_or(0)).sum();
+    milli.saturating_mul(state.now.since(job.unsaved_since()).0) / 1000 / 60_000
 }
 
-fn milli(share: &Share) -> i64 {
+fn share_gpu_milli(share: &Share) -> i64 {
     let each = share.gpu_milli.map_or(1000, |milli| i64::from(milli.0));
     each * i64::try_from(share.gpus.len()).unwrap_or(0)
 }
 
 /// The nodes that jobs may start on, as if idle, and which kinds of them suit each shape.
-fn nodes(
+fn usable_nodes_as_idle(
     state: &RoundState<'_>,
     shapes: &[ShapeIndex],
 ) -> (Vec<Node>, BTreeMap<ShapeIndex, Vec<bool>>) {
@@ -180,11 +180,11 @@ fn nodes(
     asked.sort_unstable();
     asked.dedup();
     let suits = |shape: ShapeIndex, at: NodeIndex| {
-        let (shape, node) = (state.shapes.get(shape).fewest(), cluster.node(at));
+        let (shape, node) = (state.shapes.get(shape).with_fewest_tasks(), cluster.node(at));
         let request = shape.demand.request;
         let asks_gpus = !matches!(request.gpus, None | Some(GpuRequest::Total(_)));
-        let accepted = node.class.accepted(request) != 0 || !asks_gpus;
-        accepted && shape.may_have(cluster, at)
+        let accepted = node.class.accepted_positions(request) != 0 || !asks_gpus;
+        accepted && shape.may_ever_use(cluster, at)
     };
     let mut kinds = BTreeMap::new();
     let mut by_kind: Vec<Vec<bool>> = Vec::new();
@@ -253,7 +253,7 @@ impl Node {
         let has_one_alone = self.present.iter().any(|other| jobs[*other].has_whole_nodes);
         let others = self.fixed > 0 || !self.present.is_empty() || !self.placed.is_empty();
         let is_taken = self.is_closed || has_one_alone || (job.parts.whole_node && others);
-        let own = self.placed.get(&tag(job, owner)).copied().unwrap_or(0);
+        let own = self.placed.get(&distinguishing_owner(job, owner)).copied().unwrap_or(0);
         let is_full = job.parts.each.len() > 1 && own >= job.parts.per_node;
         !is_taken && !is_full && part.iter().zip(&self.free).all(|(part, free)| part <= free)
     }
@@ -262,12 +262,12 @@ impl Node {
     pub fn put(&mut self, jobs: &[Job], owner: Owner, part: &Amounts) {
         let job = &jobs[owner];
         self.free.iter_mut().zip(part).for_each(|(free, part)| *free -= part);
-        *self.placed.entry(tag(job, owner)).or_default() += 1;
+        *self.placed.entry(distinguishing_owner(job, owner)).or_default() += 1;
         self.is_closed |= job.parts.whole_node;
     }
 }
 
 /// Jobs of one part need not be distinguished once they are placed.
-pub(super) fn tag(job: &Job, owner: Owner) -> usize {
+pub(super) fn distinguishing_owner(job: &Job, owner: Owner) -> usize {
     if job.parts.each.len() == 1 { usize::MAX } else { owner }
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// where it is. `again`: the running jobs as they would wait if they were stopped; `key`: the job
 /// that room is searched for, for which others move even if it is not preemptible itself.
 #[must_use]
-pub fn opened(
+pub fn without_move_limits(
     snapshot: &Snapshot,
     now: Time,
     again: impl IntoIterator<Item = Arc<WaitingJob>>,
@@ -24,13 +24,13 @@ pub fn opened(
     policy.fair_sharing = true;
     policy.moves = Moves { per_hour: u32::MAX, lost_gpu_minutes_max: u64::MAX };
     copy.set_policy(Arc::new(policy));
-    copy.set_moves(Vec::new());
+    copy.set_move_times(Vec::new());
     for job in again {
         copy.set_movable(job.key, Some(job));
     }
-    if let Some(job) = snapshot.waiting(key) {
+    if let Some(job) = snapshot.waiting_job(key) {
         copy.set_waiting(WaitingJob { preemptible: Some(true), ..(**job).clone() });
     }
-    copy.settle(now);
+    copy.prepare_for_round(now);
     copy
 }

@@ -128,11 +128,11 @@ impl<'m, 'e> Search<'m, 'e> {
             tried: BTreeSet::new(),
         };
         for place in 0..search.nodes.len() {
-            let look = search.look(place);
+            let look = search.node_state_number(place);
             search.look_of.push(look);
             search.by_look.entry(look).or_default().insert(place);
         }
-        search.looks_for_a_place(0);
+        search.add_parts_pending(0);
         search
     }
 
@@ -168,7 +168,7 @@ impl<'m, 'e> Search<'m, 'e> {
         if let Some(with_more) = self.lacks_pieces(left) {
             return Step::Nothing { with_more };
         }
-        let state = self.state();
+        let state = self.current_state();
         if let Some((moves, with_more)) = self.known.get(&state)
             && *moves >= left
         {
@@ -182,7 +182,7 @@ impl<'m, 'e> Search<'m, 'e> {
             return Step::Over;
         }
         for (lift, place) in choices {
-            if self.is_over() {
+            if self.count_trial_is_over() {
                 return Step::Over;
             }
             let undo = self.put(owner, &part, place, &lift);
@@ -202,7 +202,7 @@ impl<'m, 'e> Search<'m, 'e> {
     }
 
     /// Counts one more place. Returns whether the effort is used up.
-    pub(super) fn is_over(&mut self) -> bool {
+    pub(super) fn count_trial_is_over(&mut self) -> bool {
         if self.trials >= self.asked_at {
             self.asked_at = self.trials + STOP_EVERY;
             self.is_stopped |= (self.effort.is_stopped)();
@@ -231,7 +231,7 @@ impl<'m, 'e> Search<'m, 'e> {
         }
         // A trial takes a while: check first whether to stop.
         self.asked_at = self.trials;
-        if self.is_over() {
+        if self.count_trial_is_over() {
             return Step::Over;
         }
         self.trials += DETAIL_TRIALS;

@@ -1,7 +1,9 @@
 //! Tests of the search on small clusters: what it finds, what it proves, and that it agrees with a
 //! brute-force search.
 
-use super::{Counted, Effort, GaveUp, Impossible, Move, Solution, Verdict, opened, solve};
+use super::{
+    Counted, Effort, GaveUp, Impossible, Move, Solution, Verdict, solve, without_move_limits,
+};
 use crate::model::job::WaitingJob;
 use crate::model::snapshot::Snapshot;
 use crate::round::preempt::tests::{of, on_nodes, queue};
@@ -29,7 +31,7 @@ impl House {
         let names = ["a", "b", "c", "d", "e", "f"];
         let nodes = names.iter().zip(gpus).map(|(name, gpus)| gpu_node(name, *gpus)).collect();
         let mut snapshot = with_queues(nodes, vec![queue("q")]);
-        snapshot.settle(NOW);
+        snapshot.prepare_for_round(NOW);
         Self { snapshot, again: BTreeMap::new() }
     }
 
@@ -79,7 +81,7 @@ impl House {
         let asked = job.key;
         self.snapshot.set_waiting(job);
         let again = self.again.values().cloned().map(Arc::new);
-        let opened = opened(&self.snapshot, NOW, again, asked);
+        let opened = without_move_limits(&self.snapshot, NOW, again, asked);
         solve(&opened, NOW, asked, effort).unwrap()
     }
 }
@@ -260,7 +262,7 @@ fn a_job_that_may_not_start_gets_its_reason() {
 fn what_a_job_gives_up_is_free_soon_and_no_job_need_move_for_it() {
     let mut house = House::new(&[8, 8]);
     house.stays(1, &["a", "b"], 8);
-    let mut running = crate::RunningJob::clone(house.snapshot.running(key(1)).unwrap());
+    let mut running = crate::RunningJob::clone(house.snapshot.running_job(key(1)).unwrap());
     running.leaving = 1;
     house.snapshot.set_running(running);
     let solution = house.ask(gpu_request(8));

@@ -25,15 +25,15 @@ pub(super) fn try_out(
     found: &Found,
 ) -> Option<Proved> {
     let mut state = RoundState::new(snapshot, now);
-    state.honour_planned_starts();
+    state.protect_planned_starts();
     // The same queue and job, as this round knows them.
     let queue = state.queues.get(&queue.name)?;
-    let job = snapshot.waiting(job.key)?;
+    let job = snapshot.waiting_job(job.key)?;
     let shape = state.shape_for(queue, job);
-    let mover = |(key, to): &(_, Vec<_>)| Some((snapshot.running(*key)?, to.clone()));
+    let mover = |(key, to): &(_, Vec<_>)| Some((snapshot.running_job(*key)?, to.clone()));
     let movers: Option<Vec<Mover<'_>>> = found.movers.iter().map(mover).collect();
     let component = Component { job, shape, nodes: found.room.clone(), most: None };
-    if !state.take_for_all(&[component], &[], &movers?) {
+    if !state.preempt_for_all(&[component], &[], &movers?) {
         return None;
     }
     let nodes = |job: &RunningJob| -> Vec<NodeName> {
@@ -41,7 +41,7 @@ pub(super) fn try_out(
     };
     let moves = state.decisions.iter().filter_map(|decision| match decision {
         Decision::Preempt { key, to, reason: PreemptReason::Move, .. } => {
-            let running = snapshot.running(*key)?;
+            let running = snapshot.running_job(*key)?;
             let lost_gpu_minutes = lost_gpu_minutes(running, &state);
             Some(Move { key: *key, from: nodes(running), to: to.clone(), lost_gpu_minutes })
         }

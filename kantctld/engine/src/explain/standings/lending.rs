@@ -41,7 +41,7 @@ pub(super) fn debts(capacity: u64, holdings: &[Holding]) -> Vec<Debt> {
 }
 
 /// The nearest ancestor that has a quota.
-fn owner(holdings: &[Holding], at: usize) -> Option<usize> {
+fn nearest_quota_ancestor(holdings: &[Holding], at: usize) -> Option<usize> {
     let above = std::iter::successors(holdings[at].above, |at| holdings[*at].above);
     above.take(holdings.len()).find(|at| holdings[*at].quota.is_some())
 }
@@ -49,8 +49,10 @@ fn owner(holdings: &[Holding], at: usize) -> Option<usize> {
 fn settle(above: Option<usize>, capacity: u64, holdings: &[Holding], debts: &mut [Debt]) {
     let quota = |at: usize| holdings[at].quota.unwrap_or(0);
     let has_quota = |at: &usize| holdings[*at].quota.is_some();
-    let family: Vec<usize> =
-        (0..holdings.len()).filter(has_quota).filter(|at| owner(holdings, *at) == above).collect();
+    let family: Vec<usize> = (0..holdings.len())
+        .filter(has_quota)
+        .filter(|at| nearest_quota_ancestor(holdings, *at) == above)
+        .collect();
     let (owed, held): (u64, u64) = family
         .iter()
         .fold((0, 0), |(owed, held), at| (owed + quota(*at), held + holdings[*at].held));

@@ -11,13 +11,13 @@ impl ClusterIndex {
     /// The total of the nodes that are not down, for quotas.
     pub fn capacity(&self) -> Amounts {
         let up = self.nodes.iter().filter(|node| node.unusable != Some(Unusable::Down));
-        of(runs_of_a_class(up))
+        total_of_classes(runs_of_a_class(up))
     }
 
     /// The total of all nodes, down or not. It is read at every submission, so its cost does not
     /// depend on the number of nodes.
     pub fn capacity_of_all(&self) -> Amounts {
-        of(self.class_sizes.iter().map(|(class, count)| (&**class, *count)))
+        total_of_classes(self.class_sizes.iter().map(|(class, count)| (&**class, *count)))
     }
 }
 
@@ -35,7 +35,7 @@ pub(super) fn runs_of_a_class<'n>(nodes: impl Iterator<Item = &'n Node>) -> Vec<
 }
 
 /// The sum over all of them.
-pub(super) fn of<'n>(sizes: impl IntoIterator<Item = (&'n Class, u32)>) -> Amounts {
+pub(super) fn total_of_classes<'n>(sizes: impl IntoIterator<Item = (&'n Class, u32)>) -> Amounts {
     let mut sum = Amounts::default();
     let (mut cpus, mut memory, mut all) = (Cpus::ZERO, Bytes::ZERO, Gpus::ZERO);
     for (class, count) in sizes {

@@ -106,7 +106,7 @@ impl Class {
     }
 
     /// The positions of the GPUs that a request without a kind may get.
-    pub const fn of_no_kind(&self) -> u128 {
+    pub const fn positions_without_kind(&self) -> u128 {
         self.whole
     }
 
@@ -117,7 +117,7 @@ impl Class {
     }
 
     /// The positions of the GPUs that a request accepts.
-    pub fn accepted(&self, request: &Request) -> u128 {
+    pub fn accepted_positions(&self, request: &Request) -> u128 {
         if request.gpu_kind.is_none() {
             return self.whole;
         }
@@ -126,9 +126,11 @@ impl Class {
 
     /// The fraction of each GPU that a request for shares gets here. More than a whole GPU if the
     /// request accepts none.
-    pub fn part(&self, request: &Request) -> GpuMilli {
+    pub fn gpu_fraction(&self, request: &Request) -> GpuMilli {
         if let Some(GpuParts { each: PartSize::Milli(part), .. }) = request.gpu_parts()
-            && self.accepted(request) & self.kinds.iter().fold(0, |all, (_, mask)| all | mask) != 0
+            && self.accepted_positions(request)
+                & self.kinds.iter().fold(0, |all, (_, mask)| all | mask)
+                != 0
         {
             return part;
         }
@@ -136,7 +138,7 @@ impl Class {
     }
 
     /// The memory of the smallest GPU that a request accepts.
-    pub fn smallest_accepted(&self, request: &Request) -> Option<Bytes> {
+    pub fn smallest_accepted_memory(&self, request: &Request) -> Option<Bytes> {
         let accepted = self.inventory.gpus.iter().filter(|gpu| request.accepts(&gpu.kind));
         accepted.map(|gpu| gpu.memory).min()
     }

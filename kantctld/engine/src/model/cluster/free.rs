@@ -32,7 +32,7 @@ pub(crate) struct Free {
 
 impl Free {
     /// All of an idle node.
-    pub fn whole(class: &Class) -> Self {
+    pub fn of_idle_node(class: &Class) -> Self {
         let count = class.gpu_count().0;
         Self {
             cpus: class.inventory.cpus.clone(),
@@ -51,7 +51,7 @@ impl Free {
     }
 
     /// Thousandths of all GPUs, free or not.
-    pub const fn milli_all(&self) -> u32 {
+    pub const fn gpu_milli_capacity(&self) -> u32 {
         WHOLE as u32 * self.gpu_count
     }
 
@@ -68,7 +68,7 @@ impl Free {
     }
 
     /// Free thousandths of each GPU, by position.
-    pub fn milli(&self) -> impl Iterator<Item = u16> + '_ {
+    pub fn free_milli_by_gpu(&self) -> impl Iterator<Item = u16> + '_ {
         (0..self.gpu_count as usize).map(|at| self.milli_of(at))
     }
 
@@ -82,18 +82,18 @@ impl Free {
     }
 
     /// The partly used GPUs by ascending position, with their free thousandths.
-    pub fn shared(&self) -> &[(u8, u16)] {
+    pub fn partly_used_gpus(&self) -> &[(u8, u16)] {
         &self.shared
     }
 
     /// Wholly free GPUs that are not MIG devices.
     pub const fn whole_count(&self, class: &Class) -> Gpus {
-        Gpus((self.gpus & class.of_no_kind()).count_ones())
+        Gpus((self.gpus & class.positions_without_kind()).count_ones())
     }
 
     /// The wholly free GPUs that a request accepts.
     pub fn gpus_for(&self, class: &Class, request: &Request) -> u128 {
-        self.gpus & class.accepted(request)
+        self.gpus & class.accepted_positions(request)
     }
 
     /// The GPUs at these positions, ascending.
@@ -154,13 +154,13 @@ impl Free {
         self.cpus.remove_all(&holder.share().cpus);
         self.core_cpus = core_cpus(class, &self.cpus);
         self.memory -= holder.memory;
-        self.keep_gpus(holder.gpus, holder.part);
+        self.take_gpus(holder.gpus, holder.part);
         self.holders += 1;
         self.closed |= holder.whole_node;
     }
 
     /// Takes these GPUs, by position: a part of each, or (zero) all of it.
-    pub fn keep_gpus(&mut self, gpus: u128, part: GpuMilli) {
+    pub fn take_gpus(&mut self, gpus: u128, part: GpuMilli) {
         if part == GpuMilli::ZERO || part >= GpuMilli::WHOLE {
             self.gpus &= !gpus;
             return self.shared.retain(|(at, _)| gpus >> at & 1 == 0);

@@ -64,7 +64,7 @@ impl Sums {
     pub fn of<'a>(nodes: impl Iterator<Item = Counted<'a>>) -> Self {
         let mut sums = Self::default();
         for Counted { usable, free } in nodes {
-            let all = free.milli_all();
+            let all = free.gpu_milli_capacity();
             if !usable {
                 continue;
             }
@@ -91,7 +91,7 @@ impl Sums {
     }
 
     /// The sums over several groups.
-    pub fn all<'s>(sums: impl Iterator<Item = &'s Self>) -> Self {
+    pub fn sum_over<'s>(sums: impl Iterator<Item = &'s Self>) -> Self {
         sums.fold(Self::default(), |all, one| Self {
             usable: all.usable + one.usable,
             broken: all.broken | one.broken,
@@ -117,7 +117,7 @@ impl Sums {
     }
 
     /// The fewest wholly free GPUs, but at least `gpus`, on a partly used node.
-    pub fn tightest_broken(&self, gpus: u32) -> Option<u32> {
+    pub fn tightest_partly_used(&self, gpus: u32) -> Option<u32> {
         tightest(self.broken, gpus)
     }
 
@@ -143,7 +143,7 @@ pub(crate) fn groups(nodes: &[Node], switches: &Switches) -> Vec<Group> {
     let mut open: BTreeMap<(Option<SwitchIndex>, Vec<&str>), usize> = BTreeMap::new();
     let mut groups: Vec<Group> = Vec::new();
     for (at, node) in (0..).map(NodeIndex).zip(nodes) {
-        let leaf = node.position.at(Level::Leaf);
+        let leaf = node.position.switch_at_level(Level::Leaf);
         let leaf = leaf.and_then(|name| switches.find(Level::Leaf, name));
         let pool = node.class.kinds().iter().map(|(kind, _)| kind.0.as_str()).collect();
         let group = open.entry((leaf, pool)).or_insert(usize::MAX);

@@ -11,14 +11,14 @@ use std::sync::Arc;
 
 impl ClusterIndex {
     /// The position of each of these shares. `None`: its node is not known.
-    pub fn places(&self, shares: &[Share]) -> Vec<Option<NodeIndex>> {
+    pub fn node_indices(&self, shares: &[Share]) -> Vec<Option<NodeIndex>> {
         shares.iter().map(|share| self.find(&share.node)).collect()
     }
 
     /// Notes that a job holds its allocation, on nodes at these positions. Unknown nodes are left
     /// out.
     pub fn hold(&mut self, job: &Arc<RunningJob>, places: &[Option<NodeIndex>]) {
-        let holding = HoldingJob::new(job, job.allocation.shared().clone());
+        let holding = HoldingJob::new(job, job.allocation.shares_arc().clone());
         self.change_nodes(job, places, holding.holders(), Node::add);
     }
 
@@ -55,18 +55,18 @@ impl ClusterIndex {
                 change(node, value);
             }
         }
-        self.count(groups);
+        self.update_group_sums(groups);
     }
 
     /// Updates the sums of these groups.
-    pub(super) fn count(&mut self, groups: BTreeSet<GroupIndex>) {
+    pub(super) fn update_group_sums(&mut self, groups: BTreeSet<GroupIndex>) {
         if !self.is_laid_out {
             return;
         }
         let mut bundles = BTreeSet::new();
         for group in groups {
             let Group { nodes, bundle, .. } = &self.groups[group.0 as usize];
-            let sums = Sums::of(nodes.iter().map(|at| self.nodes[at.at()].counted()));
+            let sums = Sums::of(nodes.iter().map(|at| self.nodes[at.at()].to_counted()));
             self.sums[group.0 as usize] = sums;
             bundles.insert(bundle.0 as usize);
         }
@@ -76,6 +76,6 @@ impl ClusterIndex {
     }
 
     pub(super) fn sum_up(&self, bundle: &Bundle) -> Sums {
-        Sums::all(bundle.groups.iter().map(|group| &self.sums[group.0 as usize]))
+        Sums::sum_over(bundle.groups.iter().map(|group| &self.sums[group.0 as usize]))
     }
 }

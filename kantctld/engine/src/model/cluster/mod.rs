@@ -69,7 +69,7 @@ pub(crate) struct ClusterIndex {
 impl ClusterIndex {
     /// Adds a node, or changes what it has and whether jobs may start there. Its holders stay.
     pub fn set_node(&mut self, node: &NodeSnapshot) {
-        let class = self.class(node);
+        let class = self.intern_class(node);
         if let Some(at) = self.find(&node.name) {
             let known = &mut self.nodes[at.at()];
             let same_class = known.class.key() == class.key() && known.class.is_numbered_as(&class);
@@ -77,7 +77,7 @@ impl ClusterIndex {
             self.last_version += 1;
             self.versions[at.at()] = self.last_version;
             if same_class {
-                self.count(BTreeSet::from([self.nodes[at.at()].group]));
+                self.update_group_sums(BTreeSet::from([self.nodes[at.at()].group]));
             } else {
                 self.is_laid_out = false;
             }
@@ -93,7 +93,7 @@ impl ClusterIndex {
     }
 
     /// The class of this node. Nodes with equal equipment share one.
-    fn class(&mut self, node: &NodeSnapshot) -> Arc<Class> {
+    fn intern_class(&mut self, node: &NodeSnapshot) -> Arc<Class> {
         let class = Class::of(&node.inventory);
         let known = self.classes.entry(class.key()).or_insert_with(|| Arc::new(class.clone()));
         if *known.inventory == *node.inventory { known.clone() } else { Arc::new(class) }
@@ -104,22 +104,22 @@ impl ClusterIndex {
         if let Some(at) = self.find(name) {
             self.nodes.remove(at.at());
             self.is_laid_out = false;
-            self.index();
+            self.rebuild_name_index();
         }
     }
 
     /// Whether all nodes are in their groups.
-    pub const fn is_laid_out(&self) -> bool {
+    pub const fn is_grouped(&self) -> bool {
         self.is_laid_out
     }
 
     /// Puts all nodes into groups, after nodes or the policy changed.
-    pub fn lay_out(&mut self, policy: &Policy) {
+    pub fn group_nodes(&mut self, policy: &Policy) {
         if !self.arrivals.is_empty() {
             let mut all: BTreeMap<NodeName, Node> = std::mem::take(&mut self.arrivals);
             all.extend(self.nodes.drain(..).map(|node| (node.name.clone(), node)));
             self.nodes = all.into_values().collect();
-            self.index();
+            self.rebuild_name_index();
         }
         for node in &mut self.nodes {
             node.position = policy.topology.0.get(&node.name).cloned().unwrap_or_default();
@@ -137,7 +137,7 @@ impl ClusterIndex {
             }
         }
         let count =
-            |group: &Group| Sums::of(group.nodes.iter().map(|at| self.nodes[at.at()].counted()));
+            |group: &Group| Sums::of(group.nodes.iter().map(|at| self.nodes[at.at()].to_counted()));
         self.sums = self.groups.iter().map(count).collect();
         self.bundles = bundle::bundles(&self.nodes, &mut self.groups);
         self.bundle_sums = self.bundles.iter().map(|bundle| self.sum_up(bundle)).collect();
@@ -166,11 +166,11 @@ impl ClusterIndex {
 
     /// Marks the groups as outdated after a change of policy. They are made again before the next
     /// round.
-    pub fn unsettle(&mut self) {
+    pub fn mark_groups_outdated(&mut self) {
         self.is_laid_out = false;
     }
 
-    fn index(&mut self) {
+    fn rebuild_name_index(&mut self) {
         self.last_version += 1;
         self.versions = vec![self.last_version; self.nodes.len()];
         self.names = NodeNames::default();
@@ -192,7 +192,7 @@ impl ClusterIndex {
     }
 
     /// Nodes by the earliest end, at the latest, of a job there.
-    pub fn by_end(&self) -> &[(Time, NodeIndex)] {
+    pub fn nodes_by_first_end(&self) -> &[(Time, NodeIndex)] {
         self.by_end.get_or_init(|| {
             let ends = self.last_by_end.iter().map(|at| (self.node(*at).first_end(), *at));
             let mut ends: Vec<(Time, NodeIndex)> = ends.collect();

@@ -83,7 +83,7 @@ impl Holder {
     }
 
     /// The same on a node of this class.
-    pub fn on(self, class: &Class) -> Self {
+    pub fn for_class(self, class: &Class) -> Self {
         Self { gpus: class.mask(&self.share().gpus), ..self }
     }
 }
@@ -115,7 +115,7 @@ impl Node {
             position: Position::default(),
             group: GroupIndex(0),
             holders: Vec::new(),
-            free: Free::whole(&class),
+            free: Free::of_idle_node(&class),
             class,
         }
     }
@@ -143,16 +143,16 @@ impl Node {
         self.unusable = node.unusable;
         self.class = class;
         for holder in &mut self.holders {
-            *holder = holder.clone().on(&self.class);
+            *holder = holder.clone().for_class(&self.class);
         }
-        self.count();
+        self.recount_free();
     }
 
     pub fn add(&mut self, holder: Holder) {
         if self.holders.iter().any(|other| other.key == holder.key) {
             self.remove(holder.key);
         }
-        let holder = holder.on(&self.class);
+        let holder = holder.for_class(&self.class);
         self.free.take(&self.class, &holder);
         let order = |other: &Holder| (other.until, other.key) < (holder.until, holder.key);
         let at = self.holders.partition_point(order);
@@ -161,12 +161,12 @@ impl Node {
 
     pub fn remove(&mut self, key: JobKey) {
         self.holders.retain(|other| other.key != key);
-        self.count();
+        self.recount_free();
     }
 
     /// Computes what is free from the holders, so that it is exact whatever happened before.
-    fn count(&mut self) {
-        let mut free = Free::whole(&self.class);
+    fn recount_free(&mut self) {
+        let mut free = Free::of_idle_node(&self.class);
         for holder in &self.holders {
             free.take(&self.class, holder);
         }
@@ -174,7 +174,7 @@ impl Node {
     }
 
     /// What the sums of its group count of it.
-    pub fn counted(&self) -> Counted<'_> {
+    pub fn to_counted(&self) -> Counted<'_> {
         Counted { usable: self.is_usable(), free: &self.free }
     }
 }

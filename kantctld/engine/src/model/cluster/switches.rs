@@ -32,12 +32,14 @@ impl Switches {
         Self(LEVELS.map(|level| {
             let mut by_name: BTreeMap<SwitchName, SwitchIndex> = positions
                 .clone()
-                .filter_map(|position| Some((position.at(level)?.clone(), SwitchIndex(0))))
+                .filter_map(|position| {
+                    Some((position.switch_at_level(level)?.clone(), SwitchIndex(0)))
+                })
                 .collect();
             for (number, (_, index)) in (0..).zip(&mut by_name) {
                 *index = SwitchIndex(number);
             }
-            let find = |position: &Position| by_name.get(position.at(level)?).copied();
+            let find = |position: &Position| by_name.get(position.switch_at_level(level)?).copied();
             let of_node = positions.clone().map(find).collect();
             Tier { names: by_name.keys().cloned().collect(), by_name, of_node }
         }))
@@ -62,7 +64,7 @@ impl Switches {
     }
 
     /// The switch of a node.
-    pub fn of(&self, level: Level, node: NodeIndex) -> Option<SwitchIndex> {
+    pub fn switch_of_node(&self, level: Level, node: NodeIndex) -> Option<SwitchIndex> {
         self.tier(level).of_node.get(node.at()).copied().flatten()
     }
 }

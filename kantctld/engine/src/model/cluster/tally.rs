@@ -43,7 +43,7 @@ impl Tally {
             cpus: free.core_cpus,
             memory: free.memory,
             gpus: free.gpus,
-            shared: free.shared().to_vec(),
+            shared: free.partly_used_gpus().to_vec(),
             holders: free.holders,
             closed: free.closed,
         }

@@ -8,7 +8,9 @@ pub(crate) mod who;
 use crate::model::cluster::ClusterIndex;
 use crate::model::job::RunningJob;
 use crate::model::judge_ledger::sums::{Column, Held, kind_in, to_go};
-use crate::model::judge_ledger::who::{Who, bound_any_job, counted_for, limits, of_running};
+use crate::model::judge_ledger::who::{
+    Who, has_any_bound, holders_counting, limits, principal_of_running,
+};
 use crate::model::node_snapshot::Unusable;
 use common::gpu::GpuKind;
 use common::id::{GpuIndex, JobKey, NodeName};
@@ -39,20 +41,20 @@ impl Ledger {
                 Some((same, all)) if std::sync::Arc::ptr_eq(same, has) => all,
                 _ => Held::all_of(has),
             };
-            self.capacity.join(&all);
+            self.capacity.add_all(&all);
             known = Some((has, all));
         }
     }
 
-    pub fn run(&mut self, policy: &Policy, cluster: &ClusterIndex, job: &RunningJob) {
-        if !bound_any_job(policy) {
+    pub fn add_running(&mut self, policy: &Policy, cluster: &ClusterIndex, job: &RunningJob) {
+        if !has_any_bound(policy) {
             return;
         }
         let held = amounts(cluster, job);
-        for who in counted_for(policy, &of_running(job)) {
-            self.held.entry(who).or_default().join(&held);
+        for who in holders_counting(policy, &principal_of_running(job)) {
+            self.held.entry(who).or_default().add_all(&held);
         }
-        for (who, limits) in limits(policy, &of_running(job)) {
+        for (who, limits) in limits(policy, &principal_of_running(job)) {
             if limits.gpu_minutes.is_some() {
                 let gpus = held.get(&Column::Gpus);
                 self.ends.entry(who).or_default().insert(job.key, (gpus, job.ends_by));
@@ -61,14 +63,14 @@ impl Ledger {
     }
 
     /// Removes a job that no longer runs. Policy and nodes must be those under which it was added.
-    pub fn stop(&mut self, policy: &Policy, cluster: &ClusterIndex, job: &RunningJob) {
-        if !bound_any_job(policy) {
+    pub fn remove_running(&mut self, policy: &Policy, cluster: &ClusterIndex, job: &RunningJob) {
+        if !has_any_bound(policy) {
             return;
         }
         let held = amounts(cluster, job);
-        for who in counted_for(policy, &of_running(job)) {
+        for who in holders_counting(policy, &principal_of_running(job)) {
             if let Some(sum) = self.held.get_mut(&who) {
-                sum.leave(&held);
+                sum.subtract(&held);
                 if sum.jobs == 0 {
                     self.held.remove(&who);
                 }

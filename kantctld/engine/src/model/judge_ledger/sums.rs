@@ -72,7 +72,7 @@ impl Held {
         self.amounts.get(column).copied().unwrap_or(0)
     }
 
-    pub fn join(&mut self, other: &Self) {
+    pub fn add_all(&mut self, other: &Self) {
         self.jobs += other.jobs;
         self.gpu_time += other.gpu_time;
         for (column, amount) in &other.amounts {
@@ -81,7 +81,7 @@ impl Held {
     }
 
     /// Subtracts what was added.
-    pub fn leave(&mut self, other: &Self) {
+    pub fn subtract(&mut self, other: &Self) {
         self.jobs = self.jobs.saturating_sub(other.jobs);
         self.gpu_time = self.gpu_time.saturating_sub(other.gpu_time);
         for (column, amount) in &other.amounts {
@@ -98,7 +98,7 @@ pub(crate) fn kind_in(has: &Inventory, index: GpuIndex) -> Option<GpuKind> {
 }
 
 /// The amount of a resource in a quota.
-pub(crate) fn named(amounts: &Amounts, column: &Column) -> Option<u64> {
+pub(crate) fn named_amount(amounts: &Amounts, column: &Column) -> Option<u64> {
     match column {
         Column::Gpus => amounts.gpus_any.map(|gpus| u64::from(gpus.0) * 1000),
         Column::Kind(kind) => amounts.gpus.get(kind).map(|gpus| u64::from(gpus.0) * 1000),

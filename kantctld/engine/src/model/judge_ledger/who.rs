@@ -47,7 +47,7 @@ impl fmt::Display for Who {
 }
 
 /// Whether any limit or quota is set.
-pub(crate) fn bound_any_job(policy: &Policy) -> bool {
+pub(crate) fn has_any_bound(policy: &Policy) -> bool {
     let limits = |all: &[&Limits]| all.iter().any(|limits| !limits.is_empty());
     policy.queues.iter().any(|queue| {
         limits(&[&queue.limits, &queue.limits_per_user, &queue.limits_per_account])
@@ -95,19 +95,19 @@ pub(crate) fn limits(policy: &Policy, principal: &Principal<'_>) -> Vec<(Who, Li
 }
 
 /// All holders that a job of this party counts for.
-pub(crate) fn counted_for(policy: &Policy, principal: &Principal<'_>) -> Vec<Who> {
+pub(crate) fn holders_counting(policy: &Policy, principal: &Principal<'_>) -> Vec<Who> {
     let limited = limits(policy, principal).into_iter().map(|(who, _)| who);
     let quotas =
         path(policy, principal.queue).into_iter().map(|queue| Who::Quota(queue.name.clone()));
     limited.chain(quotas).chain([Who::All]).collect()
 }
 
-pub(crate) fn of_running(job: &RunningJob) -> Principal<'_> {
+pub(crate) fn principal_of_running(job: &RunningJob) -> Principal<'_> {
     let (account, qos) = (job.account.as_ref(), job.qos.as_ref());
     Principal { queue: &job.queue, owner: job.owner, account, qos }
 }
 
-pub(crate) fn of_waiting(job: &WaitingJob) -> Principal<'_> {
+pub(crate) fn principal_of_waiting(job: &WaitingJob) -> Principal<'_> {
     let (account, qos) = (job.account.as_ref(), job.qos.as_ref());
     Principal { queue: &job.queue, owner: job.owner, account, qos }
 }

@@ -48,7 +48,7 @@ impl Amount {
         Self { cpu_milli: UNLIMITED, memory_bytes: UNLIMITED, gpu_milli: UNLIMITED };
 
     #[must_use]
-    pub const fn of(&self, resource: Resource) -> i64 {
+    pub const fn get(&self, resource: Resource) -> i64 {
         match resource {
             Resource::Cpu => self.cpu_milli,
             Resource::Memory => self.memory_bytes,
@@ -106,7 +106,7 @@ impl Amount {
     /// The first resource in which this exceeds the other amount.
     #[must_use]
     pub fn first_above(&self, other: &Self) -> Option<Resource> {
-        Resource::ALL.into_iter().find(|resource| self.of(*resource) > other.of(*resource))
+        Resource::ALL.into_iter().find(|resource| self.get(*resource) > other.get(*resource))
     }
 
     #[must_use]

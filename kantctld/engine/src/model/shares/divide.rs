@@ -34,7 +34,7 @@ pub struct Share {
 
 impl Share {
     /// The most that the queue can take.
-    fn wants(&self) -> i64 {
+    fn demand_within_limit(&self) -> i64 {
         self.request.min(self.limit)
     }
 }
@@ -47,7 +47,7 @@ pub fn divide(total: i64, k: f64, unit: i64, shares: &[Share]) -> (Vec<i64>, i64
         .iter()
         .map(|share| if share.quota == super::UNLIMITED { total } else { share.quota })
         .zip(shares)
-        .map(|(quota, share)| share.wants().min(quota).max(0))
+        .map(|(quota, share)| share.demand_within_limit().min(quota).max(0))
         .collect();
     let owed = given.iter().fold(0i64, |sum, one| sum.saturating_add(*one));
     let left = divide_surplus(total.saturating_sub(owed).max(0), k, unit, shares, &mut given);
@@ -57,7 +57,7 @@ pub fn divide(total: i64, k: f64, unit: i64, shares: &[Share]) -> (Vec<i64>, i64
 /// Divides the surplus among queues that already have their guaranteed part. Returns what is left.
 #[must_use]
 pub fn divide_surplus(surplus: i64, k: f64, unit: i64, shares: &[Share], given: &mut [i64]) -> i64 {
-    let wants_more = |(share, given): (&Share, &i64)| share.wants() > *given;
+    let wants_more = |(share, given): (&Share, &i64)| share.demand_within_limit() > *given;
     if surplus <= 0 || !shares.iter().zip(&*given).any(wants_more) {
         return surplus;
     }
@@ -70,12 +70,14 @@ pub fn divide_surplus(surplus: i64, k: f64, unit: i64, shares: &[Share], given: 
         let members: Vec<usize> =
             (0..shares.len()).filter(|at| shares[*at].priority == level).collect();
         let mut cuts = vec![None; shares.len()];
-        while left > 0 && one_round(&mut left, (k, unit), shares, &members, given, &mut cuts) {}
-        all_cuts.push(by_size(&cuts, shares));
+        while left > 0 && offer_parts_once(&mut left, (k, unit), shares, &members, given, &mut cuts)
+        {
+        }
+        all_cuts.push(largest_remainders_first(&cuts, shares));
     }
     // One unit for each remainder, the largest first.
     for at in all_cuts.into_iter().flatten() {
-        let more = unit.min(left).min(shares[at].wants() - given[at]).max(0);
+        let more = unit.min(left).min(shares[at].demand_within_limit() - given[at]).max(0);
         given[at] += more;
         left -= more;
     }
@@ -84,7 +86,7 @@ pub fn divide_surplus(surplus: i64, k: f64, unit: i64, shares: &[Share], given: 
 
 /// Offers each queue of one priority a part of what is left. Returns whether a queue took less than
 /// it was offered, so that there is more for the others.
-fn one_round(
+fn offer_parts_once(
     left: &mut i64,
     (k, unit): (f64, i64),
     shares: &[Share],
@@ -95,7 +97,7 @@ fn one_round(
     let open: Vec<usize> = members
         .iter()
         .copied()
-        .filter(|at| shares[*at].weight > 0.0 && shares[*at].wants() > given[*at])
+        .filter(|at| shares[*at].weight > 0.0 && shares[*at].demand_within_limit() > given[*at])
         .collect();
     let weights: f64 = open.iter().map(|at| shares[*at].weight).sum();
     let parts: Vec<f64> = open
@@ -113,7 +115,7 @@ fn one_round(
     let mut is_less = false;
     for (at, part) in open.into_iter().zip(parts) {
         let offer = units * (part / sum);
-        let wants = shares[at].wants() - given[at];
+        let wants = shares[at].demand_within_limit() - given[at];
         let wanted = wants as f64 / unit as f64;
         let takes = if wanted <= offer + NEAR {
             cuts[at] = None;
@@ -134,7 +136,7 @@ fn one_round(
 const NEAR: f64 = 1e-9;
 
 /// The queues with a remainder, the largest first.
-fn by_size(cuts: &[Option<f64>], shares: &[Share]) -> Vec<usize> {
+fn largest_remainders_first(cuts: &[Option<f64>], shares: &[Share]) -> Vec<usize> {
     let mut cut: Vec<(usize, f64)> =
         cuts.iter().enumerate().filter_map(|(at, cut)| Some((at, (*cut)?))).collect();
     // Rounded to a grid to get a total order: nearly equal remainders go by age.

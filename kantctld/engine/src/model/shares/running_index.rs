@@ -85,12 +85,12 @@ impl RunningIndex {
         let may_be_asked = job.preemptible && known > 0;
         let place = may_be_asked.then(|| Place {
             priority: Reverse(priority(policy, job.qos.as_ref(), job.nice)),
-            standing: Standing::of(known, least_of(job, known)),
-            since: unsaved_since(policy, job),
+            standing: Standing::of(known, nodes_needed(job, known)),
+            since: preemption_tie_break(policy, job),
             key: job.key,
         });
         let member = Member { held: held(cluster, shares), place };
-        if job.may_be_asked() {
+        if job.may_be_preempted() {
             self.rows.entry(job.queue.clone()).or_default().add(job, &member);
         }
         Some(member)
@@ -98,7 +98,7 @@ impl RunningIndex {
 
     /// Removes a job that no longer runs. `member`: what was counted for it.
     pub fn remove(&mut self, job: &RunningJob, member: &Member) {
-        if job.may_be_asked()
+        if job.may_be_preempted()
             && let Some(row) = self.rows.get_mut(&job.queue)
         {
             row.remove(job, member);
@@ -140,16 +140,16 @@ impl Row {
     }
 
     /// The preemptible jobs, in preemption order, and when each started.
-    pub(crate) fn yielding(&self) -> impl Iterator<Item = (&Place, Time)> {
+    pub(crate) fn preemptible_jobs(&self) -> impl Iterator<Item = (&Place, Time)> {
         self.yielding.iter().rev().map(|(place, started)| (place, *started))
     }
 
-    pub(crate) fn yielding_count(&self) -> usize {
+    pub(crate) fn preemptible_count(&self) -> usize {
         self.yielding.len()
     }
 
     /// When the next preemptible job will have run for this long.
-    pub(crate) fn next_to_run_for(&self, least: Span, now: Time) -> Option<Time> {
+    pub(crate) fn next_reaching_runtime(&self, least: Span, now: Time) -> Option<Time> {
         let oldest = now.0.checked_sub(least.0).map(Time);
         let from = oldest.map_or(Bound::Unbounded, Bound::Excluded);
         let (started, _) = self.starts.range((from, Bound::Unbounded)).next()?;
@@ -167,31 +167,31 @@ impl Place {
     }
 
     /// Whether the job runs on with less.
-    pub(crate) fn has_more(&self) -> bool {
+    pub(crate) fn is_above_minimum(&self) -> bool {
         self.standing == Standing::Above
     }
 
     /// The position of the same job once it has no more than its minimum.
-    pub(crate) const fn with_least(self) -> Self {
+    pub(crate) const fn at_minimum(self) -> Self {
         Self { standing: Standing::At, ..self }
     }
 }
 
 /// The number of nodes that a running job needs, of those that are known. If some of its nodes are
 /// unknown it needs all of them, except those that it is giving up.
-fn least_of(job: &RunningJob, known: usize) -> usize {
+fn nodes_needed(job: &RunningJob, known: usize) -> usize {
     let is_known = known == job.allocation.shares().len();
     let least = job.nodes_min.filter(|_| is_known).map(|least| least.0 as usize);
-    least.unwrap_or_else(|| known.saturating_sub(job.given_up().len()))
+    least.unwrap_or_else(|| known.saturating_sub(job.given_up_shares().len()))
 }
 
 /// Tie-break between equally ranked jobs: the later value is preempted first.
-fn unsaved_since(policy: &Policy, job: &RunningJob) -> Time {
+fn preemption_tie_break(policy: &Policy, job: &RunningJob) -> Time {
     match policy.yields_first {
         YieldsFirst::SubmittedLast => {
             job.saved_at.map_or(job.submitted_at, |saved| saved.max(job.submitted_at))
         }
-        YieldsFirst::LosesLeast => job.loses_since(),
+        YieldsFirst::LosesLeast => job.unsaved_since(),
     }
 }
 
@@ -209,12 +209,12 @@ pub(crate) fn held<'s>(
     let known = shares.into_iter().filter(|share| cluster.find(&share.node).is_some());
     let of = |share: &Share| Amount {
         cpu_milli: i64::from(share.cpus.len()) * 1000,
-        memory_bytes: bytes(share.memory),
+        memory_bytes: saturating_i64(share.memory),
         gpu_milli: i64::from(share.gpus_milli().0),
     };
     known.map(of).fold(Amount::default(), |sum, one| sum.plus(&one))
 }
 
-fn bytes(of: Bytes) -> i64 {
+fn saturating_i64(of: Bytes) -> i64 {
     i64::try_from(of.0).unwrap_or(i64::MAX)
 }

@@ -44,13 +44,17 @@ impl Protection {
 
 /// The protection from jobs of its own queue. `path`: the victim's queue and its ancestors.
 #[must_use]
-pub fn preempt_min(path: &[QueueAt], says: impl Fn(QueueAt) -> Protection, default: Span) -> Span {
+pub fn preempt_protection(
+    path: &[QueueAt],
+    says: impl Fn(QueueAt) -> Protection,
+    default: Span,
+) -> Span {
     path.iter().find_map(|at| says(*at).preempt).unwrap_or(default)
 }
 
 /// The protection from jobs of another queue, given both paths.
 #[must_use]
-pub fn reclaim_min(
+pub fn reclaim_protection(
     (claimant, victim): (&[QueueAt], &[QueueAt]),
     method: Method,
     says: impl Fn(QueueAt) -> Protection,
@@ -70,14 +74,14 @@ pub fn reclaim_min(
 
 /// The protection from all jobs.
 #[must_use]
-pub fn always_min(path: &[QueueAt], says: impl Fn(QueueAt) -> Protection) -> Span {
+pub fn protection_from_all(path: &[QueueAt], says: impl Fn(QueueAt) -> Protection) -> Span {
     path.iter().find_map(|at| says(*at).always).unwrap_or_default()
 }
 
 /// Whether a job that has run for this long is still protected. A job whose start is unknown is
 /// not.
 #[must_use]
-pub fn is_safe(ran: Option<Span>, least: Span) -> bool {
+pub fn is_protected(ran: Option<Span>, least: Span) -> bool {
     ran.is_some_and(|ran| ran < least)
 }
 
@@ -99,7 +103,7 @@ mod tests {
             ..Protection::default()
         };
         let min = |claimant: &[QueueAt]| {
-            reclaim_min((claimant, &[dev_a, dev]), Method::Lca, says, Span::from_seconds(1))
+            reclaim_protection((claimant, &[dev_a, dev]), Method::Lca, says, Span::from_seconds(1))
         };
         assert_eq!(min(&[dev_b, dev]), Span::from_seconds(8));
         assert_eq!(min(&[prod]), Span::from_seconds(10));

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// The queues of a policy on these nodes, without any holdings or requests.
 pub(crate) fn tree(policy: &Policy, cluster: &ClusterIndex) -> Tree {
-    Tree::new(terms(&policy.queues, &kinds(cluster)))
+    Tree::new(terms(&policy.queues, &gpus_by_kind(cluster)))
 }
 
 /// The terms of all queues. GPUs that a quota does not name are not guaranteed and are shared as
@@ -40,7 +40,7 @@ fn of_queue(
         QuotaMode::Isolated => owed,
         QuotaMode::Shared => &queue.quota.at_most,
     };
-    let (quota, firm) = (amounts(owed, 0), bound(owed, gpus));
+    let (quota, firm) = (amount_from_named(owed, 0), bound_from_amounts(owed, gpus));
     let parent = queue.parent.as_ref().and_then(|name| places.get(name)).copied();
     let least = queue.preemption.runtime_min;
     Terms {
@@ -50,7 +50,7 @@ fn of_queue(
         created: at as u64,
         quota,
         firm,
-        limit: bound(most, gpus),
+        limit: bound_from_amounts(most, gpus),
         weight: [f64::from(queue.weight); 3],
         protection: Protection {
             preempt: None,
@@ -64,7 +64,7 @@ fn of_queue(
 pub(crate) type Kinds = BTreeMap<GpuKind, i64>;
 
 /// GPUs by kind, on nodes that are up or down.
-fn kinds(cluster: &ClusterIndex) -> Kinds {
+fn gpus_by_kind(cluster: &ClusterIndex) -> Kinds {
     let mut kinds = Kinds::new();
     for (class, nodes) in cluster.class_sizes() {
         for (kind, mask) in class.kinds() {
@@ -77,8 +77,8 @@ fn kinds(cluster: &ClusterIndex) -> Kinds {
 
 /// Amounts as a bound. One that names only some kinds of GPU allows all GPUs of the others; the
 /// bound of each kind is counted when a job starts.
-fn bound(of: &Amounts, gpus: &Kinds) -> Amount {
-    let mut bound = amounts(of, UNLIMITED);
+fn bound_from_amounts(of: &Amounts, gpus: &Kinds) -> Amount {
+    let mut bound = amount_from_named(of, UNLIMITED);
     if of.gpus_any.is_none() && !of.gpus.is_empty() {
         let others = gpus.iter().filter(|(kind, _)| !of.gpus.contains_key(*kind));
         bound.gpu_milli += others.map(|(_, count)| count * 1000).sum::<i64>();
@@ -86,7 +86,7 @@ fn bound(of: &Amounts, gpus: &Kinds) -> Amount {
     bound
 }
 
-fn amounts(of: &Amounts, gpus_unnamed: i64) -> Amount {
+fn amount_from_named(of: &Amounts, gpus_unnamed: i64) -> Amount {
     let kinds = || of.gpus.values().map(|gpus| i64::from(gpus.0)).sum::<i64>();
     let named = of.gpus_any.map(|gpus| i64::from(gpus.0));
     let named = named.or_else(|| (!of.gpus.is_empty()).then(kinds));

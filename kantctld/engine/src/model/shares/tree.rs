@@ -126,7 +126,7 @@ impl Tree {
 
     /// All queues, each after those below it.
     #[must_use]
-    pub fn upwards(&self) -> &[QueueAt] {
+    pub fn children_first(&self) -> &[QueueAt] {
         &self.upwards
     }
 
@@ -138,7 +138,7 @@ impl Tree {
 
     /// The two siblings on the paths of both queues: children of their lowest common ancestor.
     #[must_use]
-    pub fn side_by_side(&self, a: QueueAt, b: QueueAt) -> Option<(QueueAt, QueueAt)> {
+    pub fn siblings_on_paths(&self, a: QueueAt, b: QueueAt) -> Option<(QueueAt, QueueAt)> {
         let (a, b) = (self.path(a), self.path(b));
         let both = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
         Some((*a.get(a.len().checked_sub(both + 1)?)?, *b.get(b.len().checked_sub(both + 1)?)?))
@@ -159,7 +159,7 @@ impl Tree {
     }
 
     /// Adds an amount to what the queue and its ancestors ask for.
-    pub fn ask(&mut self, at: QueueAt, amount: &Amount) {
+    pub fn add_request(&mut self, at: QueueAt, amount: &Amount) {
         for at in &self.paths[at.0] {
             let account = &mut self.accounts[at.0];
             account.request = account.request.plus(amount);
@@ -171,10 +171,10 @@ impl Tree {
         let (below, tops) = (self.below.clone(), self.tops.clone());
         let (mut open, mut shares) = (Vec::new(), Vec::new());
         for resource in Resource::ALL {
-            open.push((&*tops, total.of(resource)));
+            open.push((&*tops, total.get(resource)));
             while let Some((family, total)) = open.pop() {
                 shares.clear();
-                shares.extend(family.iter().map(|at| self.share(*at, resource)));
+                shares.extend(family.iter().map(|at| self.division_input(*at, resource)));
                 let (given, _) = divide(total, k, resource.unit(), &shares);
                 for (at, given) in family.iter().zip(given) {
                     let account = &mut self.accounts[at.0];
@@ -182,7 +182,7 @@ impl Tree {
                     // zero.
                     let is_idle = [&account.request, &account.fair]
                         .into_iter()
-                        .all(|amount| amount.of(resource) == 0);
+                        .all(|amount| amount.get(resource) == 0);
                     account.fair.set(resource, given);
                     if !is_idle && !below[at.0].is_empty() {
                         open.push((&below[at.0], given));
@@ -192,13 +192,13 @@ impl Tree {
         }
     }
 
-    fn share(&self, at: QueueAt, resource: Resource) -> Share {
+    fn division_input(&self, at: QueueAt, resource: Resource) -> Share {
         let (terms, account) = (&self.terms[at.0], &self.accounts[at.0]);
         Share {
-            quota: terms.quota.of(resource),
-            limit: terms.limit.of(resource),
+            quota: terms.quota.get(resource),
+            limit: terms.limit.get(resource),
             weight: terms.weight[resource as usize],
-            request: account.request.of(resource),
+            request: account.request.get(resource),
             usage: account.usage[resource as usize],
             priority: terms.priority,
             seniority: self.seniority[at.0],

@@ -65,17 +65,17 @@ pub(crate) struct Remembered {
 
 impl Remembered {
     /// What is known of the nodes for this part.
-    pub fn of(&self, part: PartId) -> Option<&Candidates> {
+    pub fn candidates_for_part(&self, part: PartId) -> Option<&Candidates> {
         self.parts.get(&part)
     }
 
     /// Whether an earlier round found that an idle cluster could hold this kind.
-    pub fn is_possible(&self, kind: KindId) -> bool {
+    pub fn fits_idle_cluster(&self, kind: KindId) -> bool {
         self.possible.contains(&kind)
     }
 
     /// When nodes will be ready for this part.
-    pub fn ready(&self, part: PartId) -> Option<&Arc<ReadyTimes>> {
+    pub fn ready_times(&self, part: PartId) -> Option<&Arc<ReadyTimes>> {
         self.ready.get(&part)
     }
 
@@ -112,12 +112,12 @@ impl Snapshot {
     }
 
     /// Skips the reasons why jobs wait, unless the next round needs them.
-    pub fn set_silent(&mut self, is_silent: bool) {
+    pub fn set_skip_reasons(&mut self, is_silent: bool) {
         self.is_silent = is_silent;
     }
 
     /// Notes that resources were freed on this node.
-    pub(super) fn comes_free(&mut self, at: NodeIndex) {
+    pub(super) fn note_freed_on(&mut self, at: NodeIndex) {
         self.freed.add(at);
         if !self.full.parts.is_empty() {
             self.full.freed.push(at);

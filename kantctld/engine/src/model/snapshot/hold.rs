@@ -27,26 +27,26 @@ impl Snapshot {
         self.ledger.set_capacity(&self.cluster);
         let running: Vec<Arc<RunningJob>> = self.running.values().cloned().collect();
         for job in running {
-            let places = self.cluster.places(job.allocation.shares());
-            self.count(&job, &places);
+            let places = self.cluster.node_indices(job.allocation.shares());
+            self.count_running(&job, &places);
         }
     }
 
     /// `places`: the positions of its nodes.
-    pub(super) fn count(&mut self, job: &Arc<RunningJob>, places: &[Option<NodeIndex>]) {
+    pub(super) fn count_running(&mut self, job: &Arc<RunningJob>, places: &[Option<NodeIndex>]) {
         let claim =
             crate::model::claims::of_running(job, places, &self.cluster, &mut self.accounting);
         self.accounting.add(&claim, job.ends_by);
         let nodes = nodes_with(job.allocation.shares(), places);
-        let part =
-            (job.leaving > 0 && !job.ending).then(|| Arc::new(self.part(job, job.staying().len())));
-        let surplus = self.surplus(job);
+        let part = (job.leaving > 0 && !job.ending)
+            .then(|| Arc::new(self.given_up_beyond(job, job.staying_shares().len())));
+        let surplus = self.given_up_to_minimum(job);
         if let Some(member) = self.running_index.add(&self.policy, &self.cluster, job) {
             self.members.insert(job.key, member);
         }
         let hold = Arc::new(Hold { claim, nodes, part, surplus });
         self.victim_index.add(&self.policy, job, &hold);
-        self.ledger.run(&self.policy, &self.cluster, job);
+        self.ledger.add_running(&self.policy, &self.cluster, job);
         if let Some(end) = job.ends_by.filter(|_| self.has_bounds && !job.ending) {
             self.ends.insert((end, job.key), hold.clone());
         }
@@ -54,7 +54,7 @@ impl Snapshot {
         assert!(before.is_none(), "{} is counted twice", job.key);
     }
 
-    pub(super) fn discount(&mut self, job: &RunningJob) {
+    pub(super) fn uncount_running(&mut self, job: &RunningJob) {
         if let Some(hold) = self.holds.remove(&job.key) {
             self.accounting.remove(&hold.claim, job.ends_by);
             if let Some(end) = job.ends_by {
@@ -64,12 +64,12 @@ impl Snapshot {
             if let Some(member) = self.members.remove(&job.key) {
                 self.running_index.remove(job, &member);
             }
-            self.ledger.stop(&self.policy, &self.cluster, job);
+            self.ledger.remove_running(&self.policy, &self.cluster, job);
         }
     }
 
     /// What a running job would give up if it kept its first `keeps` nodes.
-    pub(crate) fn part(&self, job: &RunningJob, keeps: usize) -> GivenUp {
+    pub(crate) fn given_up_beyond(&self, job: &RunningJob, keeps: usize) -> GivenUp {
         let (stays, goes) = job.allocation.shares().split_at_checked(keeps).unwrap_or_default();
         let claim = |jobs, shares| {
             crate::model::claims::of_part(job, jobs, shares, &self.cluster, &self.accounting)
@@ -79,18 +79,18 @@ impl Snapshot {
             keeps,
             claim: claim(0, goes),
             rest: claim(1, stays),
-            nodes: nodes_with(goes, &self.cluster.places(goes)),
+            nodes: nodes_with(goes, &self.cluster.node_indices(goes)),
         }
     }
 
-    fn surplus(&self, job: &RunningJob) -> Option<GivenUp> {
-        let least = job.nodes_min.filter(|_| job.may_be_asked())?;
-        let is_asked = !self.policy.fair_sharing && VictimIndex::is_wanted(&self.policy);
-        is_asked.then(|| self.part(job, least.0 as usize))
+    fn given_up_to_minimum(&self, job: &RunningJob) -> Option<GivenUp> {
+        let least = job.nodes_min.filter(|_| job.may_be_preempted())?;
+        let is_asked = !self.policy.fair_sharing && VictimIndex::may_preempt_any(&self.policy);
+        is_asked.then(|| self.given_up_beyond(job, least.0 as usize))
     }
 
     /// What shrinking jobs give up.
-    pub(crate) fn parts(&self) -> impl Iterator<Item = (JobKey, &Arc<GivenUp>)> {
+    pub(crate) fn parts_given_up(&self) -> impl Iterator<Item = (JobKey, &Arc<GivenUp>)> {
         let part = |key: &JobKey| Some((*key, self.holds.get(key)?.part.as_ref()?));
         self.giving_up.keys().filter_map(part)
     }

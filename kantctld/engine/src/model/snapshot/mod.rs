@@ -119,17 +119,17 @@ impl Snapshot {
         self.may_refuse = may_refuse(&policy);
         self.places = places(&policy);
         self.policy = policy;
-        self.cluster.unsettle();
-        self.loosen_everywhere();
+        self.cluster.mark_groups_outdated();
+        self.note_more_room_everywhere();
     }
 
     /// Forgets what an earlier round found out about a waiting job and about the components that
     /// start with it.
-    fn search_again(&mut self, key: JobKey) {
+    fn forget_search_results(&mut self, key: JobKey) {
         if self.resume_cursor.jobs.remove(&key).is_some()
             && let Some(first) = self.wait_queue.get(key).and_then(|job| job.together)
         {
-            for component in self.wait_queue.together(first) {
+            for component in self.wait_queue.components_with(first) {
                 self.resume_cursor.jobs.remove(&component.key);
             }
         }
@@ -138,19 +138,19 @@ impl Snapshot {
     /// Adds a node, or changes its inventory and whether jobs may start there.
     pub fn set_node(&mut self, node: &NodeSnapshot) {
         self.cluster.set_node(node);
-        self.loosen_everywhere();
+        self.note_more_room_everywhere();
         self.is_capacity_old = true;
     }
 
     pub fn remove_node(&mut self, name: &NodeName) {
         self.cluster.remove_node(name);
-        self.loosen_everywhere();
+        self.note_more_room_everywhere();
     }
 
     /// Sets a waiting job. It no longer holds anything.
     pub fn set_waiting(&mut self, job: WaitingJob) {
-        self.stop(job.key);
-        self.search_again(job.key);
+        self.remove_running(job.key);
+        self.forget_search_results(job.key);
         if self.planned_starts.contains_key(&job.key) {
             // The job may ask for less than what was kept for it.
             self.freed = Freed::Everywhere;
@@ -160,14 +160,14 @@ impl Snapshot {
 
     /// Sets a running job and what it holds. It no longer waits.
     pub fn set_running(&mut self, job: RunningJob) {
-        self.search_again(job.key);
+        self.forget_search_results(job.key);
         self.wait_queue.remove(job.key);
         self.remove_planned_start(job.key);
-        self.stop(job.key);
+        self.remove_running(job.key);
         let job = Arc::new(job);
-        let places = self.cluster.places(job.allocation.shares());
+        let places = self.cluster.node_indices(job.allocation.shares());
         self.cluster.hold(&job, &places);
-        self.count(&job, &places);
+        self.count_running(&job, &places);
         if job.key.index.is_some() {
             *self.array_running.entry(job.key.job).or_default() += 1;
         }
@@ -184,26 +184,26 @@ impl Snapshot {
 
     /// Removes a job that has ended or is no longer known.
     pub fn remove_job(&mut self, key: JobKey) {
-        self.search_again(key);
+        self.forget_search_results(key);
         self.wait_queue.remove(key);
         self.moving.remove(&key);
         if self.remove_planned_start(key) {
-            self.loosen();
+            self.note_more_room();
         }
-        self.stop(key);
+        self.remove_running(key);
     }
 
-    fn stop(&mut self, key: JobKey) {
+    fn remove_running(&mut self, key: JobKey) {
         let Some(job) = self.running.remove(&key) else { return };
         self.ending.remove(&key);
         self.giving_up.remove(&key);
         self.movable.remove(&key);
         self.growing.remove(&key);
-        self.loosen();
-        let places = self.cluster.places(job.allocation.shares());
+        self.note_more_room();
+        let places = self.cluster.node_indices(job.allocation.shares());
         self.cluster.release(&job, &places);
-        places.into_iter().flatten().for_each(|at| self.comes_free(at));
-        self.discount(&job);
+        places.into_iter().flatten().for_each(|at| self.note_freed_on(at));
+        self.uncount_running(&job);
         if key.index.is_some()
             && let Some(count) = self.array_running.get_mut(&key.job)
         {
@@ -218,7 +218,7 @@ impl Snapshot {
     pub fn set_reservations(&mut self, reservations: impl IntoIterator<Item = Reservation>) {
         self.reservations =
             reservations.into_iter().map(|booking| (booking.name.clone(), booking)).collect();
-        self.loosen_everywhere();
+        self.note_more_room_everywhere();
     }
 
     /// Sets the past usage of accounts and users, for fair share.

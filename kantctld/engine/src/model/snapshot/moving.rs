@@ -38,7 +38,7 @@ impl Snapshot {
     }
 
     /// Sets when jobs were moved in the last hour.
-    pub fn set_moves(&mut self, moves: Vec<Time>) {
+    pub fn set_move_times(&mut self, moves: Vec<Time>) {
         self.moves = moves;
     }
 
@@ -48,7 +48,7 @@ impl Snapshot {
     }
 
     /// An ending job that will start again elsewhere, as it will wait then.
-    pub(crate) fn goes_on(&self, key: JobKey, now: Time) -> Option<&Arc<WaitingJob>> {
+    pub(crate) fn restarts_elsewhere(&self, key: JobKey, now: Time) -> Option<&Arc<WaitingJob>> {
         let goes = self.is_moving(key, now) && self.ending.contains_key(&key);
         self.movable.get(&key).filter(|_| goes)
     }
@@ -78,11 +78,12 @@ impl Snapshot {
             each.saturating_mul(share.gpus.len() as u64)
         });
         let gpu_milli: u64 = gpus.sum();
-        let lost = gpu_milli.saturating_mul(now.since(job.loses_since()).0) / 1000 / MS_PER_MINUTE;
+        let lost =
+            gpu_milli.saturating_mul(now.since(job.unsaved_since()).0) / 1000 / MS_PER_MINUTE;
         let is_cheap = gpu_milli > 0 && lost <= self.policy.moves.lost_gpu_minutes_max;
         let may = is_cheap
             && job.preemptible
-            && job.may_be_asked()
+            && job.may_be_preempted()
             && job.yields_to.is_none()
             && job.victim_mode == VictimMode::Requeue;
         may.then_some(again)

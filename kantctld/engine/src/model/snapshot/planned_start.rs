@@ -28,25 +28,25 @@ pub struct PlannedStart {
 
 impl PlannedStart {
     /// A promise without preemption.
-    pub(crate) const fn of(at: Time, nodes: Vec<NodeName>) -> Self {
+    pub(crate) const fn without_preemption(at: Time, nodes: Vec<NodeName>) -> Self {
         Self { at, first: None, nodes, yielded: false }
     }
 
     /// The earliest time at which it was to start.
-    pub(crate) fn first(&self) -> Time {
+    pub(crate) fn earliest_planned(&self) -> Time {
         self.first.map_or(self.at, |first| first.min(self.at))
     }
 }
 
 impl Snapshot {
     /// Notes that resources were freed or became usable.
-    pub(super) fn loosen(&mut self) {
+    pub(super) fn note_more_room(&mut self) {
         self.is_looser = true;
         self.resume_cursor.is_freed = true;
     }
 
-    pub(super) fn loosen_everywhere(&mut self) {
-        self.loosen();
+    pub(super) fn note_more_room_everywhere(&mut self) {
+        self.note_more_room();
         self.forget_full();
         self.freed = Freed::Everywhere;
     }

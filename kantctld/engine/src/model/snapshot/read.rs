@@ -17,7 +17,7 @@ impl Snapshot {
     }
 
     #[must_use]
-    pub fn waiting(&self, key: JobKey) -> Option<&Arc<WaitingJob>> {
+    pub fn waiting_job(&self, key: JobKey) -> Option<&Arc<WaitingJob>> {
         self.wait_queue.get(key)
     }
 
@@ -33,7 +33,7 @@ impl Snapshot {
 
     /// A job that holds resources.
     #[must_use]
-    pub fn running(&self, key: JobKey) -> Option<&Arc<RunningJob>> {
+    pub fn running_job(&self, key: JobKey) -> Option<&Arc<RunningJob>> {
         self.running.get(&key)
     }
 
@@ -55,13 +55,13 @@ impl Snapshot {
         name: &NodeName,
     ) -> Option<(NodeSnapshot, impl Iterator<Item = &Arc<RunningJob>>)> {
         let node = self.cluster.node(self.cluster.find(name)?);
-        let holders = node.holders.iter().filter_map(|holder| self.running(holder.key));
+        let holders = node.holders.iter().filter_map(|holder| self.running_job(holder.key));
         Some((node.snapshot(), holders))
     }
 
     /// Whether all nodes are in their groups, and the sums of capacity and holdings are current.
-    pub(crate) const fn is_laid_out(&self) -> bool {
-        self.cluster.is_laid_out() && !self.is_capacity_old
+    pub(crate) const fn is_grouped(&self) -> bool {
+        self.cluster.is_grouped() && !self.is_capacity_old
     }
 
     /// All nodes, by name.
@@ -82,7 +82,7 @@ impl Snapshot {
     }
 
     /// When jobs were moved, in the last hour.
-    pub(crate) fn moves(&self) -> &[Time] {
+    pub(crate) fn move_times(&self) -> &[Time] {
         &self.moves
     }
 

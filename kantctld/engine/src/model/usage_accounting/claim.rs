@@ -109,7 +109,7 @@ mod tests {
         let gpus = BTreeMap::from([(h100.clone(), Gpus(16))]);
         let amounts = Amounts { gpus, ..Amounts::default() };
         let quota = Quota { amounts, ..Quota::default() };
-        let queues = vec![Queue { quota, ..Queue::plain(name.clone()) }];
+        let queues = vec![Queue { quota, ..Queue::with_defaults(name.clone()) }];
         let policy = Policy { queues, ..Policy::default() };
         let mut accounting = UsageAccounting::new(&policy, &Amounts::default());
         let who = accounting.principal(&name, Uid(1), None, None);

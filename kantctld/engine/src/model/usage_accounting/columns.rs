@@ -77,9 +77,10 @@ impl Columns {
 
     /// These amounts, by column.
     pub fn bounds(&self, amounts: &Amounts) -> Bounds {
-        let of_kinds = self.kinds.iter().map(|kind| amounts.gpus.get(kind).copied().map(milli));
+        let of_kinds =
+            self.kinds.iter().map(|kind| amounts.gpus.get(kind).copied().map(gpus_to_milli));
         [
-            amounts.gpus_any.map(milli),
+            amounts.gpus_any.map(gpus_to_milli),
             amounts.cpus.map(|cpus| u64::from(cpus.0)),
             amounts.memory.map(|memory| memory.0),
         ]
@@ -92,7 +93,7 @@ impl Columns {
     /// not given, they are the sum of all kinds.
     pub fn capacity(&self, amounts: &Amounts) -> Bounds {
         let mut bounds = self.bounds(amounts);
-        let gpus: u64 = amounts.gpus.values().copied().map(milli).sum();
+        let gpus: u64 = amounts.gpus.values().copied().map(gpus_to_milli).sum();
         bounds[GPUS.0].get_or_insert(gpus);
         for bound in &mut bounds[KINDS_FROM..] {
             bound.get_or_insert(0);
@@ -104,16 +105,18 @@ impl Columns {
     pub fn only_kind(&self, capacity: &Amounts) -> Option<KindIndex> {
         let (mig, whole): (Vec<_>, Vec<_>) =
             capacity.gpus.iter().partition(|(kind, _)| kind.is_mig());
-        let sum = |of: &[(&GpuKind, &Gpus)]| of.iter().map(|(_, gpus)| milli(**gpus)).sum::<u64>();
+        let sum = |of: &[(&GpuKind, &Gpus)]| {
+            of.iter().map(|(_, gpus)| gpus_to_milli(**gpus)).sum::<u64>()
+        };
         let all = capacity
             .gpus_any
-            .map_or_else(|| sum(&whole), |all| milli(all).saturating_sub(sum(&mig)));
-        let is_all = |(_, gpus): &&(&GpuKind, &Gpus)| gpus.0 > 0 && milli(**gpus) == all;
+            .map_or_else(|| sum(&whole), |all| gpus_to_milli(all).saturating_sub(sum(&mig)));
+        let is_all = |(_, gpus): &&(&GpuKind, &Gpus)| gpus.0 > 0 && gpus_to_milli(**gpus) == all;
         whole.iter().find(is_all).and_then(|(kind, _)| self.kind(kind))
     }
 
     /// The numbers of a bound on a column.
-    pub fn counted(&self, column: Column, limit: u64, used: u64, asked: u64) -> Counted {
+    pub fn counted_limit(&self, column: Column, limit: u64, used: u64, asked: u64) -> Counted {
         let gpu_kind = column.0.checked_sub(KINDS_FROM).map(|kind| self.kinds[kind].clone());
         let what = match column {
             CPUS => What::Cpus,
@@ -139,7 +142,7 @@ pub(super) fn amounts(claim: &Claim) -> impl Iterator<Item = (Column, u64)> + '_
     kinds.chain(others.into_iter().filter(|(_, amount)| *amount > 0))
 }
 
-fn milli(gpus: Gpus) -> u64 {
+fn gpus_to_milli(gpus: Gpus) -> u64 {
     u64::from(gpus.0) * 1000
 }
 

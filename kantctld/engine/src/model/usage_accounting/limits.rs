@@ -116,14 +116,14 @@ impl LimitUsage {
     }
 
     /// The same queues without limits.
-    pub fn empty(&self) -> Self {
+    pub fn without_limits(&self) -> Self {
         let queues = Arc::new(vec![Rules::default(); self.queues.len()]);
         let (qos, accounts) = (Arc::default(), Arc::default());
         Self { queues, qos, accounts, sums: BTreeMap::new(), only: None }
     }
 
     /// The same limits, with sums only for holders that count this principal.
-    pub fn of_principal(&self, tree: &Tree, who: Principal) -> Self {
+    pub fn for_principal(&self, tree: &Tree, who: Principal) -> Self {
         let (queues, qos, accounts) =
             (self.queues.clone(), self.qos.clone(), self.accounts.clone());
         let only: Vec<(Holder, Limits)> = bounds(&queues, &qos, &accounts, tree, who)
@@ -193,7 +193,7 @@ impl LimitUsage {
         for (holder, limits) in bounds(queues, qos, accounts, tree, claim.who) {
             let sum = sums.get(&holder).unwrap_or(&nothing);
             if let Some(counted) = exceeded(limits, sum, claim, time_limit, now) {
-                let bound = name(holder, tree, names);
+                let bound = bound_of_holder(holder, tree, names);
                 return Err(WaitReason::LimitReached { bound, counted });
             }
         }
@@ -281,7 +281,7 @@ fn minutes_exceeded(
     Some(Counted { what: What::GpuMinutes, gpu_kind: None, limit, used: whole(used), asked })
 }
 
-fn name(holder: Holder, tree: &Tree, names: &Names) -> Bound {
+fn bound_of_holder(holder: Holder, tree: &Tree, names: &Names) -> Bound {
     let queue = |at| tree.name(at).clone();
     match holder {
         Holder::Queue(at) => Bound::Queue(queue(at)),

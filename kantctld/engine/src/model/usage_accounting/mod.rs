@@ -78,15 +78,15 @@ impl UsageAccounting {
     pub(crate) fn quotas_alone(&self) -> Self {
         let (tree, columns) = (self.tree.clone(), self.columns.clone());
         let (names, quotas) = (self.names.clone(), self.quotas.clone());
-        Self { tree, columns, names, limits: self.limits.empty(), quotas }
+        Self { tree, columns, names, limits: self.limits.without_limits(), quotas }
     }
 
     /// The same accounting, where limits are kept only as far as they count this principal.
     #[must_use]
-    pub(crate) fn of_principal(&self, who: Principal) -> Self {
+    pub(crate) fn for_principal(&self, who: Principal) -> Self {
         let (tree, columns) = (self.tree.clone(), self.columns.clone());
         let (names, quotas) = (self.names.clone(), self.quotas.clone());
-        let limits = self.limits.of_principal(&tree, who);
+        let limits = self.limits.for_principal(&tree, who);
         Self { tree, columns, names, limits, quotas }
     }
 

@@ -120,8 +120,8 @@ impl QuotaUsage {
         };
         for queue in tree.indices() {
             for column in (0..columns.count()).map(Column) {
-                let kept = usage.kept_for(queue, column);
-                *usage.kept_around(tree, queue, column) += kept;
+                let kept = usage.left_in_isolated_quota(queue, column);
+                *usage.reserved_pool_mut(tree, queue, column) += kept;
             }
         }
         usage
@@ -150,12 +150,12 @@ impl QuotaUsage {
             let all = &mut self.used_by_all[column.0];
             *all = change(*all, amount);
             for queue in path {
-                let kept_before = self.kept_for(*queue, column);
+                let kept_before = self.left_in_isolated_quota(*queue, column);
                 let used = &mut self.used[queue.0][column.0];
                 *used = change(*used, amount);
-                let kept_after = self.kept_for(*queue, column);
+                let kept_after = self.left_in_isolated_quota(*queue, column);
                 if kept_before != kept_after {
-                    let kept = self.kept_around(tree, *queue, column);
+                    let kept = self.reserved_pool_mut(tree, *queue, column);
                     *kept = kept.wrapping_sub(kept_before).wrapping_add(kept_after);
                 }
             }
@@ -163,14 +163,14 @@ impl QuotaUsage {
     }
 
     /// What an isolated queue may still take by its quota.
-    fn kept_for(&self, queue: QueueIndex, column: Column) -> u64 {
+    fn left_in_isolated_quota(&self, queue: QueueIndex, column: Column) -> u64 {
         let rule = &self.rules[queue.0];
         let owed = rule.owed[column.0].filter(|_| rule.isolated).unwrap_or(0);
         owed.saturating_sub(self.used[queue.0][column.0])
     }
 
     /// The pool in which that is reserved: the next isolated ancestor, or the cluster.
-    fn kept_around(&mut self, tree: &Tree, queue: QueueIndex, column: Column) -> &mut u64 {
+    fn reserved_pool_mut(&mut self, tree: &Tree, queue: QueueIndex, column: Column) -> &mut u64 {
         let mut above = tree.path(queue).iter().skip(1);
         match above.find(|at| self.rules[at.0].is_isolated_in(column)) {
             Some(at) => &mut self.kept_in[at.0][column.0],
@@ -191,7 +191,7 @@ impl QuotaUsage {
         for (column, asked) in amounts(claim) {
             let refusal = |queue: QueueIndex, bound, limit| {
                 let used = self.used[queue.0][column.0];
-                let counted = columns.counted(column, limit, used, asked);
+                let counted = columns.counted_limit(column, limit, used, asked);
                 Err(WaitReason::QuotaExceeded { queue: tree.name(queue).clone(), bound, counted })
             };
             let exceeded = is_bound.then(|| self.hard_bound(path, column, asked)).flatten();
@@ -199,7 +199,7 @@ impl QuotaUsage {
                 return refusal(queue, bound, limit);
             }
             let view = self.view(path, column, asked);
-            if view.is_owed() {
+            if view.is_within_named_quota() {
                 continue;
             }
             if let Some(left) = self.left_to_borrow(view.pool, column).filter(|l| asked > *l) {
@@ -292,7 +292,7 @@ struct View {
 
 impl View {
     /// Whether some quota names it, and the job exceeds none that does.
-    const fn is_owed(&self) -> bool {
+    const fn is_within_named_quota(&self) -> bool {
         self.names_it.is_some() && !self.is_over
     }
 }

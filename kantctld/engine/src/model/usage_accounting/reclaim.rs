@@ -29,12 +29,13 @@ pub(super) fn may_reclaim(
     victim: &Claim,
 ) -> bool {
     let (Some(own), Some(other)) = (claimant.who.queue, victim.who.queue) else { return false };
-    let (own, other) = tree.apart(own, other);
+    let (own, other) = tree.paths_below_common_ancestor(own, other);
     if usage.would_be_over(own, claimant) {
         return false;
     }
     let names = |column: Column| own.iter().any(|at| usage.rules[at.0].owed[column.0].is_some());
-    let is_gpu = gpus_owed(usage, own, claimant) && gpus_lent(usage, other, claimant, victim);
+    let is_gpu =
+        quota_names_gpus(usage, own, claimant) && gpus_lent(usage, other, claimant, victim);
     let of = |column: Column, asked: u64, held: u64| {
         asked > 0 && held > 0 && names(column) && is_lent(usage, other, column)
     };
@@ -44,7 +45,7 @@ pub(super) fn may_reclaim(
 }
 
 /// Whether a quota on the claimant's side names the GPUs that it asks for.
-fn gpus_owed(usage: &QuotaUsage, own: &[QueueIndex], claimant: &Claim) -> bool {
+fn quota_names_gpus(usage: &QuotaUsage, own: &[QueueIndex], claimant: &Claim) -> bool {
     let kinds = claimant.kinds().iter().map(|(kind, _)| Column::from(*kind));
     let mut asked = kinds.chain((claimant.gpu_milli() > 0).then_some(GPUS));
     asked.any(|column| own.iter().any(|at| usage.rules[at.0].owed[column.0].is_some()))

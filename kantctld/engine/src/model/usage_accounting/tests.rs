@@ -9,7 +9,7 @@ mod properties;
 
 pub(super) fn queue(text: &str, parent: Option<&str>, quota: Quota) -> Queue {
     let name = |text: &str| QueueName::new(text).unwrap();
-    Queue { parent: parent.map(name), quota, ..Queue::plain(name(text)) }
+    Queue { parent: parent.map(name), quota, ..Queue::with_defaults(name(text)) }
 }
 
 pub(super) fn kind(text: &str) -> GpuKind {

@@ -88,7 +88,11 @@ impl Tree {
 
     /// The parts of both paths below the lowest common ancestor.
     #[must_use]
-    pub fn apart(&self, a: QueueIndex, b: QueueIndex) -> (&[QueueIndex], &[QueueIndex]) {
+    pub fn paths_below_common_ancestor(
+        &self,
+        a: QueueIndex,
+        b: QueueIndex,
+    ) -> (&[QueueIndex], &[QueueIndex]) {
         let (a, b) = (self.path(a), self.path(b));
         let both = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
         (&a[..a.len() - both], &b[..b.len() - both])
@@ -126,9 +130,10 @@ mod tests {
 
     fn tree(queues: &[(&str, Option<&str>)]) -> Tree {
         let name = |text: &str| QueueName::new(text).unwrap();
-        let queues = queues
-            .iter()
-            .map(|(own, parent)| Queue { parent: parent.map(name), ..Queue::plain(name(own)) });
+        let queues = queues.iter().map(|(own, parent)| Queue {
+            parent: parent.map(name),
+            ..Queue::with_defaults(name(own))
+        });
         Tree::new(&Policy { queues: queues.collect(), ..Policy::default() })
     }
 
@@ -145,7 +150,10 @@ mod tests {
         assert_eq!(path(&tree, "lab"), ["lab"]);
         assert_eq!((tree.depth(at("lab")), tree.depth(at("lab-run"))), (0, 1));
         assert_eq!(tree.parent(at("lab-run")), Some(at("lab")));
-        assert_eq!(tree.apart(at("lab-dev"), at("lab")), (&[at("lab-dev")][..], &[][..]));
+        assert_eq!(
+            tree.paths_below_common_ancestor(at("lab-dev"), at("lab")),
+            (&[at("lab-dev")][..], &[][..])
+        );
     }
 
     #[test]
@@ -163,7 +171,10 @@ mod tests {
         assert_eq!(path(&tree, "own"), ["own"]);
         assert_eq!(path(&tree, "lost"), ["lost"]);
         let top = |text: &str| tree.index(&QueueName::new(text).unwrap()).unwrap();
-        assert_eq!(tree.apart(top("b"), top("c")), (&[top("b")][..], &[top("c")][..]));
+        assert_eq!(
+            tree.paths_below_common_ancestor(top("b"), top("c")),
+            (&[top("b")][..], &[top("c")][..])
+        );
     }
 
     #[test]

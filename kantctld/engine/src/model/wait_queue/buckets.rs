@@ -35,7 +35,7 @@ pub(crate) struct Buckets(BTreeMap<BucketKey, Bucket>);
 impl Buckets {
     pub fn add(&mut self, job: Arc<WaitingJob>) {
         let bucket = self.0.entry(key(&job)).or_default();
-        *bucket.limits.entry(job.length()).or_default() += 1;
+        *bucket.limits.entry(job.expected_length()).or_default() += 1;
         bucket.jobs.insert((job.since(), job.key), job);
     }
 
@@ -44,10 +44,10 @@ impl Buckets {
         let key = key(job);
         let Some(bucket) = self.0.get_mut(&key) else { return };
         bucket.jobs.remove(&(job.since(), job.key));
-        if let Some(count) = bucket.limits.get_mut(&job.length()) {
+        if let Some(count) = bucket.limits.get_mut(&job.expected_length()) {
             *count -= 1;
             if *count == 0 {
-                bucket.limits.remove(&job.length());
+                bucket.limits.remove(&job.expected_length());
             }
         }
         if bucket.jobs.is_empty() {

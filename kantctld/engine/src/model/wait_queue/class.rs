@@ -126,5 +126,5 @@ impl Class {
 }
 
 fn length_key(job: &WaitingJob) -> (Span, Time, JobKey) {
-    (job.length(), job.since(), job.key)
+    (job.expected_length(), job.since(), job.key)
 }

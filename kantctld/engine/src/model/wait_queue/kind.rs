@@ -115,12 +115,12 @@ impl Kind {
     }
 
     /// Sets the rank of a class's first job.
-    pub fn lead(&mut self, class: ClassId, rank: Rank) {
+    pub fn insert_class_rank(&mut self, class: ClassId, rank: Rank) {
         self.heads.insert(rank, class);
     }
 
     /// Removes the rank of a class's first job.
-    pub fn unlead(&mut self, class: ClassId, rank: Rank) {
+    pub fn remove_class_rank(&mut self, class: ClassId, rank: Rank) {
         // The job may lead another class by now.
         if self.heads.get(&rank) == Some(&class) {
             self.heads.remove(&rank);

@@ -54,7 +54,7 @@ impl WaitQueue {
         if let Some(first) = job.together {
             self.together.entry(first).or_default().insert(job.key);
         }
-        let place = match job.gate() {
+        let place = match job.earliest_start() {
             _ if job.is_kept_back() => Place::Parked,
             Some(gate) => {
                 self.gates.insert((gate, job.key));
@@ -130,7 +130,7 @@ impl WaitQueue {
         self.by_key.remove(class.key());
         self.stale.remove(&id);
         if let Some(rank) = class.rank {
-            self.change_heads(class.kind, |kind| kind.unlead(id, rank));
+            self.change_heads(class.kind, |kind| kind.remove_class_rank(id, rank));
         }
         if self.kinds.get(&class.kind).is_some_and(Kind::is_empty)
             && let Some(kind) = self.kinds.remove(&class.kind)
@@ -159,7 +159,7 @@ impl WaitQueue {
         }
         match place {
             Place::Parked => {
-                if let Some(gate) = job.gate() {
+                if let Some(gate) = job.earliest_start() {
                     self.gates.remove(&(gate, key));
                 }
             }
@@ -178,7 +178,7 @@ impl WaitQueue {
     }
 
     /// Moves jobs whose time has come from the parked ones to their classes.
-    pub fn settle(&mut self, now: Time) {
+    pub fn unpark_due_jobs(&mut self, now: Time) {
         while let Some((gate, key)) = self.gates.first().copied().filter(|(gate, _)| *gate <= now) {
             self.gates.remove(&(gate, key));
             if let Some((job, _)) = self.jobs.get(&key) {
@@ -191,7 +191,7 @@ impl WaitQueue {
 
     /// Computes the ranks of first jobs, and what the policy says of their classes: of classes that
     /// changed, or of all.
-    pub fn rank(
+    pub fn compute_ranks(
         &mut self,
         all: bool,
         rank: impl Fn(&WaitingJob) -> Rank,
@@ -213,8 +213,8 @@ impl WaitQueue {
                 continue;
             }
             self.change_heads(kind, |kind| {
-                before.into_iter().for_each(|before| kind.unlead(id, before));
-                kind.lead(id, first);
+                before.into_iter().for_each(|before| kind.remove_class_rank(id, before));
+                kind.insert_class_rank(id, first);
             });
         }
     }
@@ -225,7 +225,7 @@ impl WaitQueue {
     }
 
     /// When the next parked job's time comes.
-    pub fn next_gate(&self) -> Option<Time> {
+    pub fn next_due_time(&self) -> Option<Time> {
         self.gates.first().map(|(gate, _)| *gate)
     }
 
@@ -235,7 +235,7 @@ impl WaitQueue {
     }
 
     /// The components that start together with this one, by key.
-    pub fn together(&self, first: JobKey) -> impl Iterator<Item = &Arc<WaitingJob>> {
+    pub fn components_with(&self, first: JobKey) -> impl Iterator<Item = &Arc<WaitingJob>> {
         let keys = self.together.get(&first).into_iter().flatten();
         keys.filter_map(|key| self.get(*key))
     }

@@ -39,7 +39,7 @@ pub(crate) struct DelayAllowed {
 impl DelayAllowed {
     /// The delay that the start of a job may have which was first planned for that time.
     pub fn of(queue: &Queue, job: &WaitingJob, first: Time) -> Self {
-        let by_limits = !queue.backfill.plans_by_expected();
+        let by_limits = !queue.backfill.uses_expected_times();
         let limit = job.time_limit.filter(|_| !by_limits).unwrap_or_default();
         let latest = first + Span(limit.0.saturating_mul(LIMITS_MAX));
         let in_time =
@@ -54,7 +54,7 @@ impl DelayAllowed {
     }
 
     /// When the delayed job ends at the latest. Nothing may be kept for others on its nodes before.
-    pub const fn over_by(&self) -> Time {
+    pub const fn ended_by(&self) -> Time {
         self.over_by
     }
 
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn a_delay_is_at_most_twice_the_time_limit_of_the_delayed_job_and_leaves_it_its_deadline() {
-        let mut queue = Queue::plain(QueueName::new("main").unwrap());
+        let mut queue = Queue::with_defaults(QueueName::new("main").unwrap());
         let minutes = |minutes| Time(0) + Span::from_minutes(minutes);
         let job = waiting(1, request(1, 1), 60);
         let by_limits = DelayAllowed::of(&queue, &job, minutes(720));

@@ -9,7 +9,7 @@ use crate::model::cluster::node::NEVER;
 use crate::model::cluster::switches::SwitchIndex;
 use crate::model::cluster::tally::{Takes, Tally};
 use crate::model::demand::Part;
-use crate::place::backfill::filled::filled;
+use crate::place::backfill::filled::earliest_on_fewest_nodes;
 use crate::place::backfill::segments::Segments;
 use crate::place::backfill::sweep::Sweep;
 use crate::place::node_search::NodeSearch;
@@ -44,7 +44,7 @@ pub(crate) struct Size {
 }
 
 /// The different parts of a job on this many nodes, largest first.
-pub(crate) fn sizes(search: &NodeSearch<'_>, nodes: Nodes) -> Vec<Size> {
+pub(crate) fn part_sizes(search: &NodeSearch<'_>, nodes: Nodes) -> Vec<Size> {
     let parts = search.shape.demand.even_parts(nodes);
     let mut need = 0;
     let mut sizes = Vec::new();
@@ -63,44 +63,44 @@ pub(crate) fn earliest(
     window: Window,
 ) -> Option<Earliest> {
     let length = length.unwrap_or(Span(u64::MAX));
-    match search.shape.nodes() {
-        Some(nodes) => on_nodes(search, nodes, length, window),
-        None => filled(search, length, window.after),
+    match search.shape.node_count() {
+        Some(nodes) => earliest_on_nodes(search, nodes, length, window),
+        None => earliest_on_fewest_nodes(search, length, window.after),
     }
 }
 
-fn on_nodes(
+fn earliest_on_nodes(
     search: &NodeSearch<'_>,
     nodes: Nodes,
     length: Span,
     window: Window,
 ) -> Option<Earliest> {
     let Window { after, by } = window;
-    let sizes = sizes(search, nodes);
+    let sizes = part_sizes(search, nodes);
     if let (Some(segments), Some(largest)) =
         (Segments::required(search, nodes.0 as usize), sizes.first())
     {
-        return segments.first(search, largest.part, length, window);
+        return segments.earliest_time(search, largest.part, length, window);
     }
     if let ([size], None, true) =
         (&sizes[..], search.shape.demand.request.near, search.is_unreserved())
     {
-        return first_to_end(search, *size, window);
+        return earliest_without_bookings(search, *size, window);
     }
     let smallest = sizes.last().map(|size| search.takes_least(size.part));
     let near = search.shape.demand.request.near.filter(|near| near.required && nodes.0 > 1);
     if let ([size], None, None) = (&sizes[..], near, search.reservation) {
-        return beside_bookings(search, *size, length, window);
+        return earliest_beside_bookings(search, *size, length, window);
     }
     let mut by_switch: BTreeMap<Option<SwitchIndex>, Sweep> = BTreeMap::new();
     for (at, _) in search.cluster().nodes().filter(|(at, _)| search.allows(*at)) {
-        let switch = near.map(|near| search.cluster().switches().of(near.level, at));
-        if switch == Some(None) || is_late(search, at, smallest, by) {
+        let switch = near.map(|near| search.cluster().switches().switch_of_node(near.level, at));
+        if switch == Some(None) || is_busy_beyond(search, at, smallest, by) {
             continue;
         }
         let sweep = by_switch.entry(switch.flatten()).or_default();
         for (number, size) in sizes.iter().enumerate() {
-            ready(search, at, size.part, length, by, |from, to| {
+            add_ready_intervals(search, at, size.part, length, by, |from, to| {
                 if to >= after {
                     sweep.add(number, at, from.max(after), to);
                 }
@@ -113,7 +113,7 @@ fn on_nodes(
 
 /// The earliest time on equivalent nodes, some of which are booked. Nodes without bookings give an
 /// upper bound, and booked nodes are searched up to that time.
-fn beside_bookings(
+fn earliest_beside_bookings(
     search: &NodeSearch<'_>,
     size: Size,
     length: Span,
@@ -128,11 +128,11 @@ fn beside_bookings(
         sweep.add(0, at, from, NEVER);
     }
     let least = Some(search.takes_least(size.part));
-    for at in search.bookings.booked().filter(|at| search.allows(*at)) {
-        if is_late(search, at, least, by) {
+    for at in search.bookings.booked_nodes().filter(|at| search.allows(*at)) {
+        if is_busy_beyond(search, at, least, by) {
             continue;
         }
-        ready(search, at, size.part, length, by, |from, to| {
+        add_ready_intervals(search, at, size.part, length, by, |from, to| {
             if to >= window.after {
                 sweep.add(0, at, from.max(window.after), to);
             }
@@ -143,7 +143,11 @@ fn beside_bookings(
 
 /// The earliest time on equivalent nodes without bookings. What is free on each only grows, so the
 /// time is that of the last of the first N nodes.
-fn first_to_end(search: &NodeSearch<'_>, size: Size, window: Window) -> Option<Earliest> {
+fn earliest_without_bookings(
+    search: &NodeSearch<'_>,
+    size: Size,
+    window: Window,
+) -> Option<Earliest> {
     let (ready_at, at) = first_ready(search, size, window, |_| true);
     let at = at?;
     let ready = ready_at.into_iter().filter(|(time, _)| *time <= at);
@@ -172,7 +176,7 @@ fn first_ready(
             return;
         }
         search.trial.asked.set(search.trial.asked.get() + 1);
-        ready(search, at, size.part, Span(0), by(soonest), |from, _| {
+        add_ready_intervals(search, at, size.part, Span(0), by(soonest), |from, _| {
             let from = from.max(window.after);
             ready_at.push((from, at));
             soonest.push(from);
@@ -181,7 +185,7 @@ fn first_ready(
             }
         });
     };
-    let has_room = |at: NodeIndex| search.trial.free(at).holds(search.takes(at, size.part));
+    let has_room = |at: NodeIndex| search.trial.free(at).holds(search.usage_on_node(at, size.part));
     let mut is_seen = vec![false; search.cluster().len()];
     for group in search.open_groups(least) {
         for at in search.nodes_of(group).iter().copied().filter(|at| has_room(*at)) {
@@ -191,7 +195,7 @@ fn first_ready(
     }
     // On the other nodes nothing is ready before a job ends, so visit them in the order of their
     // first ends.
-    for (ends, at) in search.trial.by_end() {
+    for (ends, at) in search.trial.nodes_by_first_end() {
         if ends == NEVER || by(&soonest).is_some_and(|by| ends > by) {
             break;
         }
@@ -205,7 +209,12 @@ fn first_ready(
 }
 
 /// Whether the node is in a full group, and none of its jobs ends by then.
-fn is_late(search: &NodeSearch<'_>, at: NodeIndex, least: Option<Takes>, by: Option<Time>) -> bool {
+fn is_busy_beyond(
+    search: &NodeSearch<'_>,
+    at: NodeIndex,
+    least: Option<Takes>,
+    by: Option<Time>,
+) -> bool {
     let (Some(least), Some(by)) = (least, by) else { return false };
     let first = search.trial.holders(at).first().map_or(NEVER, |first| first.until);
     first > by && search.rules_out(search.cluster().node(at).group, least)
@@ -213,7 +222,7 @@ fn is_late(search: &NodeSearch<'_>, at: NodeIndex, least: Option<Takes>, by: Opt
 
 /// The start times at which a node has room for a part for `length`, as intervals with both ends
 /// included. With `by`, only intervals that begin by then.
-pub(super) fn ready(
+pub(super) fn add_ready_intervals(
     search: &NodeSearch<'_>,
     at: NodeIndex,
     part: Part,
@@ -229,7 +238,7 @@ pub(super) fn ready(
     if is_late(search.now) {
         return;
     }
-    let takes = search.takes(at, part);
+    let takes = search.usage_on_node(at, part);
     let holders = search.trial.holders(at);
     if search.bookings.on(at).is_empty() && search.reservation.is_none() {
         // What is free only grows. Most nodes are full, and most of those until after `by`.
@@ -259,7 +268,7 @@ pub(super) fn ready(
         }
     }
     let by = by.unwrap_or(NEVER);
-    search.bookings.starts(search, at, Occupancy { takes, length }, by, |from, to| {
+    search.bookings.start_intervals(search, at, Occupancy { takes, length }, by, |from, to| {
         add(from, to);
         true
     });

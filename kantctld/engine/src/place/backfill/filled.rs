@@ -15,22 +15,27 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// For a job that takes as few nodes as hold its tasks: the earliest time at which nodes hold them,
 /// under one switch if the job requires that.
-pub(super) fn filled(search: &NodeSearch<'_>, length: Span, after: Time) -> Option<Earliest> {
+pub(super) fn earliest_on_fewest_nodes(
+    search: &NodeSearch<'_>,
+    length: Span,
+    after: Time,
+) -> Option<Earliest> {
     let near = search.shape.demand.request.near.filter(|near| near.required);
     let mut by_switch: BTreeMap<(Option<SwitchIndex>, Option<NodeIndex>), Vec<NodeIndex>> =
         BTreeMap::new();
     for (at, _) in search.cluster().nodes().filter(|(at, _)| search.allows(*at)) {
-        let switch = near.map(|near| search.cluster().switches().of(near.level, at));
+        let switch = near.map(|near| search.cluster().switches().switch_of_node(near.level, at));
         // A node without a known switch is near to itself only.
         let alone = (switch == Some(None)).then_some(at);
         by_switch.entry((switch.flatten(), alone)).or_default().push(at);
     }
-    let found =
-        by_switch.into_values().filter_map(|nodes| filled_from(search, nodes, length, after));
+    let found = by_switch
+        .into_values()
+        .filter_map(|nodes| earliest_among_allowed(search, nodes, length, after));
     found.min_by_key(|earliest| earliest.at)
 }
 
-fn filled_from(
+fn earliest_among_allowed(
     search: &NodeSearch<'_>,
     allowed: Vec<NodeIndex>,
     length: Span,
@@ -90,7 +95,7 @@ fn filled_from(
 fn room_from(search: &NodeSearch<'_>, at: NodeIndex, time: Time, length: Span) -> Tasks {
     let demand = &search.shape.demand;
     crate::model::demand::most_tasks(demand.tasks, |tasks| {
-        let takes = search.takes(at, demand.part(tasks));
+        let takes = search.usage_on_node(at, demand.part(tasks));
         demand.request.tasks_per_node.is_none_or(|most| tasks <= most)
             && group_allows(search, at, time)
             && (tasks.0 == 0

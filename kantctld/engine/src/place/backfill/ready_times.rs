@@ -6,7 +6,7 @@
 use crate::model::cluster::NodeIndex;
 use crate::model::cluster::node::NEVER;
 use crate::model::snapshot::ReadyTimes;
-use crate::place::backfill::earliest::{Earliest, Size, Window, ready};
+use crate::place::backfill::earliest::{Earliest, Size, Window, add_ready_intervals};
 use crate::place::node_search::NodeSearch;
 use common::time::{Span, Time};
 
@@ -23,7 +23,7 @@ pub(crate) fn earliest_with(
     let ask = |at: NodeIndex| {
         trial.asked.set(trial.asked.get() + 1);
         let mut first = NEVER;
-        ready(search, at, size.part, Span(0), None, |from, _| {
+        add_ready_intervals(search, at, size.part, Span(0), None, |from, _| {
             first = if from <= search.now { NOW } else { from };
         });
         first

@@ -6,7 +6,7 @@
 use crate::model::cluster::NodeIndex;
 use crate::model::cluster::switches::SwitchIndex;
 use crate::model::demand::Part;
-use crate::place::backfill::earliest::{Earliest, Window, ready};
+use crate::place::backfill::earliest::{Earliest, Window, add_ready_intervals};
 use crate::place::node_search::NodeSearch;
 use common::time::{Span, Time};
 use common::topology::Level;
@@ -37,7 +37,7 @@ impl Segments {
 
     /// The first time in the window at which there are enough segments with room
     /// for the part.
-    pub fn first(
+    pub fn earliest_time(
         self,
         search: &NodeSearch<'_>,
         part: Part,
@@ -47,8 +47,10 @@ impl Segments {
         let Window { after, by } = window;
         let mut edges: Vec<(Time, bool, NodeIndex, SwitchIndex)> = Vec::new();
         for (at, _) in search.cluster().nodes().filter(|(at, _)| search.allows(*at)) {
-            let Some(switch) = search.cluster().switches().of(self.level, at) else { continue };
-            ready(search, at, part, length, by, |from, to| {
+            let Some(switch) = search.cluster().switches().switch_of_node(self.level, at) else {
+                continue;
+            };
+            add_ready_intervals(search, at, part, length, by, |from, to| {
                 if to >= after {
                     edges.push((from.max(after), false, at, switch));
                     edges.push((to, true, at, switch));

@@ -22,7 +22,7 @@ use crate::model::demand::Part;
 use crate::model::shape::Side;
 use crate::model::shape_cache::ShapeIndex;
 use crate::place::backfill::delay_allowed::DelayAllowed;
-use crate::place::backfill::earliest::{Earliest, Size, sizes};
+use crate::place::backfill::earliest::{Earliest, Size, part_sizes};
 use crate::place::backfill::segments::Segments;
 use crate::place::node_search::NodeSearch;
 use common::id::JobKey;
@@ -50,18 +50,18 @@ impl Shadow {
     /// The shadow of a job that will have room at the time found. `None` for a job that takes as
     /// few nodes as hold its tasks, or blocks of nodes: its nodes are not fixed, so they cannot be
     /// counted.
-    pub fn cast(
+    pub fn of_planned_job(
         search: &NodeSearch<'_>,
         key: JobKey,
         shape: ShapeIndex,
         found: &Earliest,
         delay: DelayAllowed,
     ) -> Option<Self> {
-        let nodes = search.shape.nodes()?;
+        let nodes = search.shape.node_count()?;
         if Segments::required(search, nodes.0 as usize).is_some() {
             return None;
         }
-        let sizes = sizes(search, nodes);
+        let sizes = part_sizes(search, nodes);
         let mut shadow = Self {
             key,
             shape,
@@ -76,19 +76,22 @@ impl Shadow {
             match shadow.sizes.len() {
                 // They have room for the smallest part.
                 1 => shadow.set((0, *at), switch(search, *at), true),
-                _ => shadow.look(search, *at),
+                _ => shadow.recheck_node(search, *at),
             }
         }
-        debug_assert!(shadow.stands(), "the shadow of job {key} does not stand from the first");
+        debug_assert!(
+            shadow.still_has_room(),
+            "the shadow of job {key} does not stand from the first"
+        );
         Some(shadow)
     }
 
     /// Checks again what a node will have.
-    pub fn look(&mut self, search: &NodeSearch<'_>, at: NodeIndex) {
+    pub fn recheck_node(&mut self, search: &NodeSearch<'_>, at: NodeIndex) {
         let switch = switch(search, at);
         let tally = search.bookings.tally(search.trial, at, self.at, search.now);
         for number in 0..self.sizes.len() {
-            let takes = search.takes(at, self.sizes[number].part);
+            let takes = search.usage_on_node(at, self.sizes[number].part);
             let is_ready = search.allows(at) && tally.holds(takes);
             self.set((number, at), switch, is_ready);
         }
@@ -107,7 +110,7 @@ impl Shadow {
     }
 
     /// Whether the job will still have room.
-    pub fn stands(&self) -> bool {
+    pub fn still_has_room(&self) -> bool {
         let switches = self.counts.first().into_iter().flat_map(BTreeMap::keys);
         let enough = |switch: &Option<SwitchIndex>| {
             let counts = self.counts.iter().map(|counts| counts.get(switch).copied().unwrap_or(0));
@@ -147,5 +150,5 @@ impl Shadow {
 /// The switch under which the node is counted.
 fn switch(search: &NodeSearch<'_>, at: NodeIndex) -> Option<SwitchIndex> {
     let near = search.shape.demand.request.near.filter(|near| near.required);
-    near.and_then(|near| search.cluster().switches().of(near.level, at))
+    near.and_then(|near| search.cluster().switches().switch_of_node(near.level, at))
 }

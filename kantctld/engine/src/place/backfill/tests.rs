@@ -4,7 +4,7 @@ use crate::model::cluster::NodeIndex;
 use crate::model::shape::Placing;
 use crate::model::shape::{Shape, Side};
 use crate::model::snapshot::ReadyTimes;
-use crate::place::backfill::earliest::{Window, earliest, sizes};
+use crate::place::backfill::earliest::{Window, earliest, part_sizes};
 use crate::place::backfill::ready_times::earliest_with;
 use crate::place::node_search::bookings::{Booking, For};
 use crate::place::node_search::openings::Occupancy;
@@ -57,7 +57,7 @@ proptest! {
             let share = Share { gpus, gpu_milli, ..share("a", &cpu) };
             run(&mut cluster, job, share, Some(minute(*end)));
         }
-        cluster.settle(NOW);
+        cluster.prepare_for_round(NOW);
         let mut state = RoundState::new(&cluster, NOW);
         let queue = &cluster.policy.queues[0];
         let at = NodeIndex(0);
@@ -68,7 +68,7 @@ proptest! {
             let shape = Shape::new(nodes, policy, queue, &request, false, Arc::default());
             let other = waiting(job, request.clone(), *minutes);
             let part = shape.demand.even_parts(common::unit::Nodes(1))[0];
-            let takes = state.node_search_of(&other, &shape, side, &[]).takes(at, part);
+            let takes = state.node_search_of(&other, &shape, side, &[]).usage_on_node(at, part);
             let (from, to) = (minute(*from), minute(from + minutes));
             let kept_for = For::Job(key(job));
             state.bookings.add(at, Booking { from, to, takes, gpus: 0, kept_for });
@@ -78,7 +78,7 @@ proptest! {
             Shape::new(&cluster.cluster, &cluster.policy, queue, &request, false, Arc::default());
         let job = waiting(99, request.clone(), length);
         let search = state.node_search_of(&job, &shape, side, &[]);
-        let takes = search.takes(at, shape.demand.even_parts(common::unit::Nodes(1))[0]);
+        let takes = search.usage_on_node(at, shape.demand.even_parts(common::unit::Nodes(1))[0]);
         let has_room =
             |time: Time| state.bookings.tally(&state.trial, at, time, NOW).holds(takes);
         let fits = |start: u64| (start..start + length).all(|time| has_room(minute(time)));
@@ -86,7 +86,7 @@ proptest! {
         let mut found = Vec::new();
         let by = minute(HORIZON);
         let occupancy = Occupancy { takes, length: Span::from_minutes(length) };
-        state.bookings.starts(&search, at, occupancy, by, |from, to| {
+        state.bookings.start_intervals(&search, at, occupancy, by, |from, to| {
             found.push((from, to));
             true
         });
@@ -124,7 +124,7 @@ proptest! {
         for step in 0..4 {
             // Some jobs end early, others are past their time limits.
             let now = minute(5 * step);
-            cluster.settle(now);
+            cluster.prepare_for_round(now);
             let state = RoundState::new(&cluster, now);
             let (queue, typical) = (&cluster.policy.queues[0], Arc::default());
             let shape =
@@ -133,7 +133,7 @@ proptest! {
             let placing = Placing { side: Side::Outside, placement: Placement::First };
             let search = state.node_search_of(&job, &shape, placing, &[]);
             let window = Window { after: now, by: None };
-            let size = sizes(&search, Nodes(nodes))[0];
+            let size = part_sizes(&search, Nodes(nodes))[0];
             let found = earliest_with(&search, size, window, &mut known);
             prop_assert_eq!(found, earliest(&search, job.time_limit, window));
             drop(state);
@@ -153,7 +153,7 @@ fn nodes_that_end_late_are_not_asked_when_they_have_room() {
             let end = minute(1 + count - u64::from(job));
             run(&mut cluster, job, share, Some(end));
         }
-        cluster.settle(NOW);
+        cluster.prepare_for_round(NOW);
         let state = RoundState::new(&cluster, NOW);
         let mut request = gpu_request(1);
         (request.nodes, request.tasks) = (Some(Nodes(3)), Tasks(3));

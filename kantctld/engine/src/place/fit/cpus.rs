@@ -35,7 +35,7 @@ pub(crate) fn choose(class: &Class, free: &CpuSet, count: Cpus, gpus: &[GpuIndex
     let near: Vec<CpuSet> = gpus.map(|gpu| cpus_near(inventory, gpu)).collect();
     let mut found = true;
     while found {
-        found = near.iter().filter(|cpus| pick.one_of(cpus)).count() > 0;
+        found = near.iter().filter(|cpus| pick.take_core_on(cpus)).count() > 0;
     }
 
     let mut numa: Vec<&CpuSet> = inventory.numa.iter().map(|numa| &numa.cpus).collect();
@@ -47,9 +47,9 @@ pub(crate) fn choose(class: &Class, free: &CpuSet, count: Cpus, gpus: &[GpuIndex
             (!enough, if enough { free.0 } else { u32::MAX - free.0 }, *i)
         });
         let cpus = numa.remove(best.unwrap_or(0));
-        while pick.one_of(cpus) {}
+        while pick.take_core_on(cpus) {}
     }
-    while pick.one_of(free) {}
+    while pick.take_core_on(free) {}
     pick.chosen
 }
 
@@ -87,7 +87,7 @@ impl Pick<'_> {
 
     /// Takes the lowest core that overlaps the set, if one is still needed. Returns whether it took
     /// one.
-    fn one_of(&mut self, cpus: &CpuSet) -> bool {
+    fn take_core_on(&mut self, cpus: &CpuSet) -> bool {
         if self.is_done() {
             return false;
         }

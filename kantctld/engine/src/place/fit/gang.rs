@@ -29,13 +29,13 @@ pub(crate) type Layout = Vec<(NodeIndex, Part)>;
 pub(crate) fn lay_out(search: &NodeSearch<'_>) -> Option<Layout> {
     search.trial.searched.set(search.trial.searched.get() + 1);
     let scorer = Scorer::new(search);
-    match search.shape.nodes() {
+    match search.shape.node_count() {
         Some(Nodes(1)) => {
             let part = search.shape.demand.even_part(Nodes(1), 0);
             Some(vec![(best(&scorer, part, &[])?, part)])
         }
-        Some(nodes) => even(&scorer, nodes),
-        None => fill(&scorer),
+        Some(nodes) => layout_on_node_count(&scorer, nodes),
+        None => layout_on_fewest_nodes(&scorer),
     }
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn best(scorer: &Scorer<'_>, part: Part, except: &[NodeIndex]) -> Opt
     let mut best: Option<(Key, NodeIndex)> = None;
     if search.shape.among.is_some() {
         let others = search.all_that_hold(part).filter(|at| !except.contains(at));
-        return others.min_by_key(|at| (scorer.key(*at, search.takes(*at, part)), *at));
+        return others.min_by_key(|at| (scorer.key(*at, search.usage_on_node(*at, part)), *at));
     }
     let mut open: Vec<(Key, crate::model::cluster::group::GroupIndex)> = Vec::new();
     let mut first: Option<(Key, usize)> = None;
@@ -63,7 +63,7 @@ pub(crate) fn best(scorer: &Scorer<'_>, part: Part, except: &[NodeIndex]) -> Opt
             if except.contains(&at) || !search.holds(at, part) {
                 continue;
             }
-            let key = (scorer.key(at, search.takes(at, part)), at);
+            let key = (scorer.key(at, search.usage_on_node(at, part)), at);
             if best.is_none_or(|known| key < known) {
                 *best = Some(key);
             }
@@ -84,7 +84,7 @@ pub(crate) fn best(scorer: &Scorer<'_>, part: Part, except: &[NodeIndex]) -> Opt
 }
 
 /// Finds exactly this many nodes.
-fn even(scorer: &Scorer<'_>, nodes: Nodes) -> Option<Layout> {
+fn layout_on_node_count(scorer: &Scorer<'_>, nodes: Nodes) -> Option<Layout> {
     let demand = &scorer.search.shape.demand;
     if nodes.0 == 0 || nodes.0 as usize > scorer.search.cluster().len() {
         return None;
@@ -95,14 +95,15 @@ fn even(scorer: &Scorer<'_>, nodes: Nodes) -> Option<Layout> {
     let search = scorer.search;
     let mut ranked: Vec<(Key, NodeIndex)> = search
         .all_that_hold(smallest)
-        .map(|at| (scorer.key(at, search.takes(at, parts[0])), at))
+        .map(|at| (scorer.key(at, search.usage_on_node(at, parts[0])), at))
         .collect();
     if ranked.len() < parts.len() {
         return None;
     }
     ranked.sort_unstable();
     let ranked: Vec<NodeIndex> = ranked.into_iter().map(|(_, at)| at).collect();
-    near::sets(scorer, ranked, parts.len()).find_map(|set| assign(search, &parts, set))
+    near::node_sets_nearest_first(scorer, ranked, parts.len())
+        .find_map(|set| assign(search, &parts, set))
 }
 
 /// Gives each part the first node of the list that holds it. Among nodes with equal parts, ranks
@@ -132,7 +133,7 @@ fn assign(search: &NodeSearch<'_>, parts: &[Part], mut ranked: Vec<NodeIndex>) -
 }
 
 /// Finds the fewest nodes that hold the tasks.
-fn fill(scorer: &Scorer<'_>) -> Option<Layout> {
+fn layout_on_fewest_nodes(scorer: &Scorer<'_>) -> Option<Layout> {
     let search = scorer.search;
     let demand = &search.shape.demand;
     let all = demand.tasks;
@@ -143,14 +144,17 @@ fn fill(scorer: &Scorer<'_>) -> Option<Layout> {
     if all.0 == 1 {
         return None;
     }
-    let mut rooms: Vec<(Tasks, NodeIndex)> =
-        search.all_that_hold(demand.part(Tasks(1))).map(|at| (search.room(at), at)).collect();
+    let mut rooms: Vec<(Tasks, NodeIndex)> = search
+        .all_that_hold(demand.part(Tasks(1)))
+        .map(|at| (search.tasks_fitting(at), at))
+        .collect();
     if rooms.iter().map(|(room, _)| *room).sum::<Tasks>() < all {
         return None;
     }
-    let key = |room: Tasks, at: NodeIndex| scorer.key(at, search.takes(at, demand.part(room)));
+    let key =
+        |room: Tasks, at: NodeIndex| scorer.key(at, search.usage_on_node(at, demand.part(room)));
     rooms.sort_by_cached_key(|(room, at)| (std::cmp::Reverse(*room), key(*room, *at), *at));
-    near::rooms(scorer, &rooms, all).find_map(|rooms| fill_from(scorer, rooms))
+    near::room_sets_nearest_first(scorer, &rooms, all).find_map(|rooms| fill_from(scorer, rooms))
 }
 
 /// Fills the nodes with the most room first; the rest goes where it fits best.
@@ -161,7 +165,7 @@ fn fill_from(scorer: &Scorer<'_>, rooms: Vec<(Tasks, NodeIndex)>) -> Option<Layo
         if left <= room {
             let rest = demand.part(left);
             let fitting = rooms[place..].iter().filter(|(room, _)| *room >= left);
-            let key = |at: NodeIndex| (scorer.key(at, scorer.search.takes(at, rest)), at);
+            let key = |at: NodeIndex| (scorer.key(at, scorer.search.usage_on_node(at, rest)), at);
             let at = fitting.map(|(_, at)| *at).min_by_key(|at| key(*at)).unwrap_or(at);
             layout.push((at, rest));
             layout.sort_by_key(|(at, part)| (std::cmp::Reverse(*part), *at));

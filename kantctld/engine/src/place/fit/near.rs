@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 
 /// Sets of at least `count` of these nodes (best first) to try, nearest first. The first `count`
 /// nodes of a set are the ones to take.
-pub(crate) fn sets<'a>(
+pub(crate) fn node_sets_nearest_first<'a>(
     scorer: &'a Scorer<'_>,
     ranked: Vec<NodeIndex>,
     count: usize,
@@ -42,7 +42,7 @@ pub(crate) fn sets<'a>(
 }
 
 /// Subsets of nodes with room for all tasks, nearest first.
-pub(crate) fn rooms<'a>(
+pub(crate) fn room_sets_nearest_first<'a>(
     scorer: &'a Scorer<'_>,
     rooms: &'a [(Tasks, NodeIndex)],
     all: Tasks,
@@ -52,7 +52,7 @@ pub(crate) fn rooms<'a>(
         let Some(level) = level else { return Some(rooms.to_vec()) };
         let mut by_switch: BTreeMap<SwitchIndex, Vec<(Tasks, NodeIndex)>> = BTreeMap::new();
         for room in rooms {
-            if let Some(switch) = search.cluster().switches().of(level, room.1) {
+            if let Some(switch) = search.cluster().switches().switch_of_node(level, room.1) {
                 by_switch.entry(switch).or_default().push(*room);
             }
         }
@@ -87,7 +87,7 @@ fn by_switch(
 ) -> BTreeMap<SwitchIndex, Vec<NodeIndex>> {
     let mut by_switch: BTreeMap<SwitchIndex, Vec<NodeIndex>> = BTreeMap::new();
     for at in ranked {
-        if let Some(switch) = search.cluster().switches().of(level, *at) {
+        if let Some(switch) = search.cluster().switches().switch_of_node(level, *at) {
             by_switch.entry(switch).or_default().push(*at);
         }
     }
@@ -142,7 +142,7 @@ fn few_leafs(search: &NodeSearch<'_>, ranked: &[NodeIndex], count: usize) -> Vec
         chosen.extend(leafs.remove(fitting.unwrap_or(0)));
     }
     chosen.extend(leafs.into_iter().flatten());
-    let unknown = ranked.iter().filter(|at| switches.of(Level::Leaf, **at).is_none());
+    let unknown = ranked.iter().filter(|at| switches.switch_of_node(Level::Leaf, **at).is_none());
     chosen.extend(unknown);
     chosen
 }

@@ -30,21 +30,21 @@ impl Has {
             let gpus = Gpus(free.gpus_for(class, request).count_ones());
             return Self { gpus, gpu_part: None, cpus, memory };
         };
-        let accepted = class.accepted(request);
-        let gpus = free.with_room(accepted, class.part(request)).count();
+        let accepted = class.accepted_positions(request);
+        let gpus = free.with_room(accepted, class.gpu_fraction(request)).count();
         let most = free.with_room(accepted, GpuMilli(1)).map(|at| free.milli_of(at)).max();
         let most = GpuMilli(u32::from(most.unwrap_or(0)));
-        let gpu = class.smallest_accepted(request).unwrap_or_default();
+        let gpu = class.smallest_accepted_memory(request).unwrap_or_default();
         Self {
             gpus: Gpus(u32::try_from(gpus).unwrap_or(u32::MAX)),
-            gpu_part: Some(parts.each.as_much_as(most, gpu)),
+            gpu_part: Some(parts.each.in_same_unit(most, gpu)),
             cpus,
             memory,
         }
     }
 
     /// Capped at what is needed.
-    pub(crate) fn useful(self, need: &Need) -> Self {
+    pub(crate) fn capped_at_need(self, need: &Need) -> Self {
         Self {
             gpus: self.gpus.min(need.gpus),
             gpu_part: self.gpu_part.min(need.gpu_part),
@@ -53,7 +53,7 @@ impl Has {
         }
     }
 
-    pub(crate) fn on(self, node: &Node) -> Nearest {
+    pub(crate) fn to_nearest(self, node: &Node) -> Nearest {
         let Self { gpus, gpu_part, cpus, memory } = self;
         Nearest { node: node.name.clone(), cpus, memory, gpus, gpu_part }
     }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(crate) fn one_switch_of(cluster: &ClusterIndex, shape: &Shape<'_>) -> Option<(Level, Nodes)> {
     let request = shape.demand.request;
     let near = request.near.filter(|near| near.required && request.segment.is_none())?;
-    let nodes = shape.nodes().filter(|nodes| nodes.0 > 1)?;
+    let nodes = shape.node_count().filter(|nodes| nodes.0 > 1)?;
     (cluster.switches().count(near.level) > 0).then_some((near.level, nodes))
 }
 
@@ -25,12 +25,12 @@ pub(crate) fn one_switch_of(cluster: &ClusterIndex, shape: &Shape<'_>) -> Option
 /// # Errors
 /// [`WaitReason::NeverNear`], in numbers.
 pub(crate) fn could_be_near(cluster: &ClusterIndex, shape: &Shape<'_>) -> Result<(), WaitReason> {
-    let shape = shape.fewest();
+    let shape = shape.with_fewest_tasks();
     let Some((level, nodes)) = one_switch_of(cluster, &shape) else { return Ok(()) };
     let switches = cluster.switches();
     let mut under: BTreeMap<SwitchIndex, BTreeMap<ClassKey, (Arc<Class>, u32)>> = BTreeMap::new();
-    for (at, node) in cluster.nodes().filter(|(at, _)| shape.may_have(cluster, *at)) {
-        if let Some(switch) = switches.of(level, at) {
+    for (at, node) in cluster.nodes().filter(|(at, _)| shape.may_ever_use(cluster, *at)) {
+        if let Some(switch) = switches.switch_of_node(level, at) {
             let sizes = under.entry(switch).or_default();
             sizes.entry(node.class.key()).or_insert_with(|| (node.class.clone(), 0)).1 += 1;
         }

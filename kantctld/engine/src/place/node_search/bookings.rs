@@ -113,7 +113,7 @@ impl Bookings {
     }
 
     /// Sets which GPUs of a node are kept for a job.
-    pub fn name_gpus(&mut self, at: NodeIndex, key: JobKey, gpus: u128) {
+    pub fn set_booked_gpus(&mut self, at: NodeIndex, key: JobKey, gpus: u128) {
         let on = self.by_node.get_mut(at.at()).into_iter().flatten();
         on.filter(|booking| booking.kept_for == For::Job(key))
             .for_each(|booking| booking.gpus = gpus);
@@ -126,7 +126,7 @@ impl Bookings {
         let mut kept = self.on(at).iter().filter(is_kept).peekable();
         kept.peek()?;
         let mut free = trial.free(at).clone();
-        kept.for_each(|booking| free.keep_gpus(booking.gpus, booking.takes.milli));
+        kept.for_each(|booking| free.take_gpus(booking.gpus, booking.takes.milli));
         Some(free)
     }
 
@@ -155,13 +155,13 @@ impl Bookings {
     }
 
     /// The nodes on which anything is kept.
-    pub fn booked(&self) -> impl Iterator<Item = NodeIndex> + '_ {
+    pub fn booked_nodes(&self) -> impl Iterator<Item = NodeIndex> + '_ {
         let nodes = (0..).map(NodeIndex).zip(&self.by_node);
         nodes.filter(|(_, on)| !on.is_empty()).map(|(at, _)| at)
     }
 
     /// The nodes with operators' reservations.
-    pub fn reserved(&self) -> impl Iterator<Item = NodeIndex> + '_ {
+    pub fn reserved_nodes(&self) -> impl Iterator<Item = NodeIndex> + '_ {
         self.reserved.keys().copied()
     }
 
@@ -177,7 +177,7 @@ impl Bookings {
 
     /// Queries the node's timeline. `None`: it has none, an operator reserved it, or the job needs
     /// more than a timeline shows.
-    pub(super) fn ask<T>(
+    pub(super) fn query_timeline<T>(
         &self,
         search: &NodeSearch<'_>,
         at: NodeIndex,

@@ -58,8 +58,8 @@ impl<'a> NodeSearch<'a> {
     }
 
     /// What a part takes on this node.
-    pub fn takes(&self, at: NodeIndex, part: Part) -> Takes {
-        self.shape.demand.takes(part, &self.cluster().node(at).class)
+    pub fn usage_on_node(&self, at: NodeIndex, part: Part) -> Takes {
+        self.shape.demand.usage_on_class(part, &self.cluster().node(at).class)
     }
 
     /// Whether this node holds the part from now until the job's latest end.
@@ -68,18 +68,18 @@ impl<'a> NodeSearch<'a> {
         if request.tasks_per_node.is_some_and(|most| part.tasks > most) {
             return false;
         }
-        let takes = self.takes(at, part);
+        let takes = self.usage_on_node(at, part);
         self.trial.free(at).holds(takes)
             && self.allows(at)
             && request
                 .per_node_max
                 .as_ref()
-                .is_none_or(|most| self.trial.of_group(at, &most.group) < most.jobs)
+                .is_none_or(|most| self.trial.jobs_of_group(at, &most.group) < most.jobs)
             && self.bookings.leave_room(self, at, takes)
     }
 
     /// The most tasks of the job that this node holds.
-    pub fn room(&self, at: NodeIndex) -> Tasks {
+    pub fn tasks_fitting(&self, at: NodeIndex) -> Tasks {
         let demand = &self.shape.demand;
         most_tasks(demand.tasks, |tasks| self.holds(at, demand.part(tasks)))
     }
@@ -98,7 +98,7 @@ impl<'a> NodeSearch<'a> {
     fn bundle_is_of_other_kind(&self, bundle: BundleIndex, takes: Takes) -> bool {
         let wants = takes.resources.gpus > Gpus::ZERO || takes.milli > GpuMilli::ZERO;
         let class = || &self.cluster().bundles()[bundle.0 as usize].class;
-        wants && class().accepted(self.shape.demand.request) == 0
+        wants && class().accepted_positions(self.shape.demand.request) == 0
     }
 
     /// The groups whose sums do not rule out a node that holds this much.

@@ -41,7 +41,8 @@ impl Bookings {
         if !has_kind(search, at, takes) {
             return false;
         }
-        if let Some(answer) = self.ask(search, at, |line| line.is_free(takes, from, to)) {
+        if let Some(answer) = self.query_timeline(search, at, |line| line.is_free(takes, from, to))
+        {
             return answer;
         }
         let own =
@@ -73,8 +74,8 @@ impl Bookings {
             && self.tally(search.trial, at, time, search.now).holds(takes)
     }
 
-    /// Like [`Self::starts`], as if nothing were kept there for this job.
-    pub fn starts_without(
+    /// Like [`Self::start_intervals`], as if nothing were kept there for this job.
+    pub fn start_intervals_without(
         &self,
         search: &NodeSearch<'_>,
         at: NodeIndex,
@@ -84,14 +85,14 @@ impl Bookings {
         mut add: impl FnMut(Time, Time) -> bool,
     ) {
         let own = self.on(at).iter().find(|booking| booking.kept_for == For::Job(key));
-        let Some(own) = own else { return self.starts(search, at, occupancy, by, add) };
+        let Some(own) = own else { return self.start_intervals(search, at, occupancy, by, add) };
         let Occupancy { takes, length } = occupancy;
         let without = |line: &Timeline| {
             let mut line = line.clone();
             line.remove(own);
-            line.starts(takes, length, by, &mut add);
+            line.start_intervals(takes, length, by, &mut add);
         };
-        if has_kind(search, at, takes) && self.ask(search, at, without).is_none() {
+        if has_kind(search, at, takes) && self.query_timeline(search, at, without).is_none() {
             // A node without a timeline: it is safe to assume that it may help.
             add(search.now, NEVER);
         }
@@ -99,7 +100,7 @@ impl Bookings {
 
     /// The start times at which a node has room for `length`, as ascending intervals with both ends
     /// included. Intervals that begin after `by` are left out. Stops when `add` returns false.
-    pub fn starts(
+    pub fn start_intervals(
         &self,
         search: &NodeSearch<'_>,
         at: NodeIndex,
@@ -111,7 +112,10 @@ impl Bookings {
         if !has_kind(search, at, takes) {
             return;
         }
-        if self.ask(search, at, |line| line.starts(takes, length, by, &mut add)).is_some() {
+        if self
+            .query_timeline(search, at, |line| line.start_intervals(takes, length, by, &mut add))
+            .is_some()
+        {
             return;
         }
         let ends = search.trial.holders(at).iter().map(|holder| gone_at(holder, search.now));
@@ -135,7 +139,7 @@ impl Bookings {
 fn has_kind(search: &NodeSearch<'_>, at: NodeIndex, takes: Takes) -> bool {
     let class = &search.cluster().node(at).class;
     let wants = takes.resources.gpus > Gpus::ZERO || takes.milli > GpuMilli::ZERO;
-    let accepted = || class.accepted(search.shape.demand.request);
+    let accepted = || class.accepted_positions(search.shape.demand.request);
     let has_one = || class.kinds().iter().any(|(_, mask)| mask & accepted() != 0);
     !wants || (takes.milli <= GpuMilli::WHOLE && has_one())
 }

@@ -62,14 +62,14 @@ impl Need {
             memory: if takes.resources.memory.0 == 0 {
                 i64::MIN
             } else {
-                memory(takes.resources.memory.0)
+                saturating_i64(takes.resources.memory.0)
             },
             cpus: if takes.resources.cpus.0 == 0 {
                 i32::MIN
             } else {
-                count(takes.resources.cpus.0)
+                saturating_i32(takes.resources.cpus.0)
             },
-            gpus: if gpus == 0 { i32::MIN } else { count(gpus) },
+            gpus: if gpus == 0 { i32::MIN } else { saturating_i32(gpus) },
             whole_node: takes.whole_node,
         }
     }
@@ -96,10 +96,10 @@ impl Timeline {
         let gpus = Tally::of(free).whole_gpus()?;
         let mut step = Step {
             from: now,
-            memory: memory(free.memory.0),
-            cpus: count(free.core_cpus.0),
-            gpus: count(gpus.0),
-            holders: count(free.holders),
+            memory: saturating_i64(free.memory.0),
+            cpus: saturating_i32(free.core_cpus.0),
+            gpus: saturating_i32(gpus.0),
+            holders: saturating_i32(free.holders),
             closers: i32::from(free.closed),
         };
         let mut steps = vec![step];
@@ -112,9 +112,9 @@ impl Timeline {
                 break;
             }
             left = left.saturating_sub(1);
-            step.memory += memory(holder.memory.0);
-            step.cpus += count(holder.cpus.0);
-            step.gpus += count(holder.gpus.count_ones());
+            step.memory += saturating_i64(holder.memory.0);
+            step.cpus += saturating_i32(holder.cpus.0);
+            step.gpus += saturating_i32(holder.gpus.count_ones());
             step.holders -= 1;
             step.closers = i32::from(free.closed && left > 0);
             step.from = holder.until;
@@ -151,9 +151,9 @@ impl Timeline {
         let end = if booking.to == NEVER { self.steps.len() } else { self.step_at(booking.to) };
         let takes = booking.takes;
         for step in &mut self.steps[first..end] {
-            step.memory -= i64::from(sign) * memory(takes.resources.memory.0);
-            step.cpus -= sign * count(takes.resources.cpus.0);
-            step.gpus -= sign * count(takes.resources.gpus.0);
+            step.memory -= i64::from(sign) * saturating_i64(takes.resources.memory.0);
+            step.cpus -= sign * saturating_i32(takes.resources.cpus.0);
+            step.gpus -= sign * saturating_i32(takes.resources.gpus.0);
             step.holders += sign;
             step.closers += sign * i32::from(takes.whole_node);
         }
@@ -190,7 +190,7 @@ impl Timeline {
 
     /// The start times at which a part has room for `length`, as ascending intervals with both ends
     /// included. Intervals that begin after `by` are left out. Stops when `add` returns false.
-    pub fn starts(
+    pub fn start_intervals(
         &self,
         takes: Takes,
         length: Span,
@@ -252,10 +252,10 @@ impl Runs {
     }
 }
 
-fn count(count: u32) -> i32 {
+fn saturating_i32(count: u32) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }
 
-fn memory(bytes: u64) -> i64 {
+fn saturating_i64(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }

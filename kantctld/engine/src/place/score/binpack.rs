@@ -21,7 +21,7 @@ pub(crate) fn key(search: &NodeSearch<'_>, at: NodeIndex) -> Key {
 
 pub(crate) fn bound(search: &NodeSearch<'_>, group: GroupIndex, takes: Takes) -> Key {
     let sums = search.sums(group);
-    let broken = sums.tightest_broken(takes.resources.gpus.0);
+    let broken = sums.tightest_partly_used(takes.resources.gpus.0);
     let tightest = broken.into_iter().chain(sums.tightest_idle(takes.resources.gpus.0)).min();
     [tightest.map_or(u64::MAX, |gpus| u64::from(gpus) * 1000), 0, 0, 0, 0]
 }

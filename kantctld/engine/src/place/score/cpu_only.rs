@@ -21,7 +21,7 @@ pub(crate) fn key(search: &NodeSearch<'_>, at: NodeIndex, takes: Takes) -> Key {
     let memory_left = free.memory - takes.resources.memory;
     [
         u64::from(free.gpus != 0) * 2 + u64::from(free.is_idle()),
-        u64::from(free.milli_all() > 0),
+        u64::from(free.gpu_milli_capacity() > 0),
         cpus_left.0.into(),
         memory_left.0 >> 30,
         0,

@@ -41,7 +41,7 @@ pub(crate) fn bound(scorer: &Scorer<'_>, group: GroupIndex, takes: Takes) -> Key
     let leaf = scorer.leafs().of_group(scorer.search, group);
     let free = leaf.map_or(0, |leaf| leaf.milli_free().into());
     let left = |gpus: u32| u64::from(gpus - takes.resources.gpus.0) * 1000;
-    if let Some(gpus) = sums.tightest_broken(takes.resources.gpus.0) {
+    if let Some(gpus) = sums.tightest_partly_used(takes.resources.gpus.0) {
         [0, 0, left(gpus), free, 0]
     } else if let Some(gpus) = sums.tightest_idle(takes.resources.gpus.0) {
         [1, leaf.is_some_and(super::leafs::Leaf::is_whole).into(), left(gpus), free, 0]

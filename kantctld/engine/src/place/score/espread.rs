@@ -14,7 +14,7 @@ use crate::place::score::{Key, Scorer};
 
 pub(crate) fn key(scorer: &Scorer<'_>, at: NodeIndex) -> Key {
     let free = scorer.search.trial.free(at);
-    let all = free.milli_all();
+    let all = free.gpu_milli_capacity();
     let leaf = scorer.leafs().of_group(scorer.search, scorer.search.cluster().node(at).group);
     // The fraction in use, in millionths, since leafs and nodes differ in size.
     let share = |used: u32, all: u32| u64::from(used) * 1_000_000 / u64::from(all.max(1));

@@ -47,7 +47,8 @@ pub(crate) fn fragmentation(node: &Node, typical: &[Typical]) -> f64 {
     let yardstick = Yardstick::of(&node.class, typical);
     let jobs: i64 = typical.iter().map(|one| i64::from(one.jobs)).sum();
     let free = &node.free;
-    let slots = Slots::of(&yardstick, free.milli().collect(), free.core_cpus, free.memory);
+    let slots =
+        Slots::of(&yardstick, free.free_milli_by_gpu().collect(), free.core_cpus, free.memory);
     slots.fragmentation() as f64 / jobs.max(1) as f64
 }
 
@@ -58,13 +59,14 @@ fn best(search: &NodeSearch<'_>, at: NodeIndex, free: &Free, takes: Takes) -> (V
     let nothing = Yardstick::default();
     let yardstick = search.shape.typical.get(class).unwrap_or(&nothing);
     let jobs = search.shape.typical.jobs.max(1) as f64;
-    let slots =
-        |cpus: Cpus, memory: Bytes| Slots::of(yardstick, free.milli().collect(), cpus, memory);
+    let slots = |cpus: Cpus, memory: Bytes| {
+        Slots::of(yardstick, free.free_milli_by_gpu().collect(), cpus, memory)
+    };
     let before = slots(free.core_cpus, free.memory).fragmentation();
     let mut slots =
         slots(free.core_cpus - takes.resources.cpus, free.memory - takes.resources.memory);
     let drop = |after: i64| (before - after) as f64 / jobs;
-    let accepted = class.accepted(search.shape.demand.request);
+    let accepted = class.accepted_positions(search.shape.demand.request);
     if takes.milli == GpuMilli::ZERO {
         let mut left = takes.resources.gpus.0;
         for position in 0..slots.milli.len() {

@@ -33,7 +33,7 @@ pub(crate) fn choose(class: &Class, mut free: Vec<GpuIndex>, count: usize) -> Ve
     let inventory = &class.inventory;
     let links = Links::of(inventory, &free);
     let chosen = match free.len() {
-        0..=TRIED_MAX => links.best_of_all(count),
+        0..=TRIED_MAX => links.best_by_trying_all(count),
         _ => links.best_grown(count),
     };
     chosen.into_iter().map(|position| free[position]).collect()
@@ -80,7 +80,7 @@ impl Links {
     }
 
     /// Tries every set. Among equals, the one with the lowest numbers wins.
-    fn best_of_all(&self, count: usize) -> Vec<usize> {
+    fn best_by_trying_all(&self, count: usize) -> Vec<usize> {
         let mut best: Option<(Merit, Vec<usize>)> = None;
         let mut chosen: Vec<usize> = (0..count).collect();
         loop {

@@ -2,7 +2,7 @@
 //!
 //! Source: ours; a job that its quota or limit can never admit should say so, and not wait.
 
-use crate::model::claims::of_asking;
+use crate::model::claims::of_shape;
 use crate::model::job::WaitingJob;
 use crate::model::shape::Shape;
 use crate::model::usage_accounting::{Claim, UsageAccounting};
@@ -19,7 +19,7 @@ pub(crate) fn refused_alone<'j, 's: 'j>(
     for (job, shape, known) in jobs {
         let principal =
             accounting.principal(&job.queue, job.owner, job.account.as_ref(), job.qos.as_ref());
-        let mut claim = known.cloned().unwrap_or_else(|| of_asking(shape, principal, &accounting));
+        let mut claim = known.cloned().unwrap_or_else(|| of_shape(shape, principal, &accounting));
         claim.who = principal;
         let limits = accounting.check_limits(&claim, job.time_limit, start);
         if let Err(reason) = limits.and_then(|()| accounting.admit(&claim)) {

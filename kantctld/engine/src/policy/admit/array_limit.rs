@@ -30,7 +30,7 @@ impl Arrays {
         if running >= limit { Err(WaitReason::ArrayLimit { limit }) } else { Ok(()) }
     }
 
-    pub fn count(&mut self, job: &WaitingJob) {
+    pub fn count_start(&mut self, job: &WaitingJob) {
         if job.array_limit.is_some() {
             *self.running.entry(job.key.job).or_default() += 1;
         }
@@ -56,6 +56,6 @@ mod tests {
         let round = crate::schedule(&snapshot, Time(9_000_000));
         let third = "1_2".parse().unwrap();
         let waits = Some(WaitReason::ArrayLimit { limit: 2 });
-        assert_eq!(round.waits.of(&snapshot, third), waits);
+        assert_eq!(round.waits.reason_of(&snapshot, third), waits);
     }
 }

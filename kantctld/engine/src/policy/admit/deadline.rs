@@ -40,6 +40,6 @@ mod tests {
         assert_eq!(placed_at(&snapshot, noon), ["1 a", "3 a"]);
         let round = crate::schedule(&snapshot, noon);
         let reason = WaitReason::DeadlineTooNear { deadline };
-        assert_eq!(round.waits.of(&snapshot, key(2)), Some(reason));
+        assert_eq!(round.waits.reason_of(&snapshot, key(2)), Some(reason));
     }
 }

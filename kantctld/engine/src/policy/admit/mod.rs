@@ -11,7 +11,7 @@ mod reservation;
 
 pub(crate) use alone::refused_alone;
 pub(crate) use array_limit::Arrays;
-pub(crate) use bounds::not_admitted;
+pub(crate) use bounds::admission_refusal;
 
 use crate::model::job::WaitingJob;
 use crate::model::snapshot::Snapshot;

@@ -55,7 +55,7 @@ mod tests {
         assert_eq!(placed_at(&snapshot, noon - hour), ["2 b", "3 b"]);
         let round = crate::schedule(&snapshot, noon - hour);
         let reason = WaitReason::ReservationClosed { name: r.name, from: Some(noon) };
-        assert_eq!(round.waits.of(&snapshot, key(1)), Some(reason));
+        assert_eq!(round.waits.reason_of(&snapshot, key(1)), Some(reason));
         assert_eq!(round.next_look, Some(noon));
         assert_eq!(placed_at(&snapshot, noon), ["1 a", "2 b", "3 b"]);
     }

@@ -44,7 +44,7 @@ impl BackfillRank {
         let tier = ranker.tier(job);
         let (wait, limit) = match candidates {
             Candidates::RelativeWait => (relative_wait(job, now), job.rounded_length()),
-            Candidates::InOrder | Candidates::ShortestFirst => (0, job.length()),
+            Candidates::InOrder | Candidates::ShortestFirst => (0, job.expected_length()),
         };
         Self { tier, relative_wait: Reverse(wait), limit, since: job.since(), key: job.key }
     }

@@ -54,7 +54,7 @@ impl FairShare {
         let listed: BTreeSet<AccountName> = accounts.iter().map(|a| a.name.clone()).collect();
         let mut parts: BTreeMap<Option<AccountName>, Part> = BTreeMap::new();
         for entry in &usage.entries {
-            let used = faded(&entry.hours, half_life_hours, now.0 / HOUR_MS);
+            let used = decayed_usage(&entry.hours, half_life_hours, now.0 / HOUR_MS);
             if used > 0.0 {
                 let account = entry.account.clone().filter(|account| listed.contains(account));
                 let part = parts.entry(account).or_default();
@@ -71,9 +71,9 @@ impl FairShare {
         let used: f64 = parts.values().map(|part| part.used).sum();
         let shares: f64 = parts.values().map(|part| part.share).sum();
         for part in parts.values_mut() {
-            part.share = ratio(part.share, shares);
-            part.used = ratio(part.used, used);
-            part.users.values_mut().for_each(|user| *user = ratio(*user, used));
+            part.share = ratio_or_zero(part.share, shares);
+            part.used = ratio_or_zero(part.used, used);
+            part.users.values_mut().for_each(|user| *user = ratio_or_zero(*user, used));
         }
         Self { listed, accounts: parts }
     }
@@ -98,7 +98,7 @@ impl FairShare {
 }
 
 /// GPU-milliseconds, with older ones decayed.
-fn faded(hours: &[Bucket], half_life_hours: u32, hour_now: u64) -> f64 {
+fn decayed_usage(hours: &[Bucket], half_life_hours: u32, hour_now: u64) -> f64 {
     let weight = |hour: u64| match half_life_hours {
         0 => 1.0,
         half_life => (-(hour_now.saturating_sub(hour) as f64) / f64::from(half_life)).exp2(),
@@ -106,7 +106,7 @@ fn faded(hours: &[Bucket], half_life_hours: u32, hour_now: u64) -> f64 {
     hours.iter().map(|bucket| bucket.gpu_ms as f64 * weight(bucket.hour)).sum()
 }
 
-fn ratio(amount: f64, of: f64) -> f64 {
+fn ratio_or_zero(amount: f64, of: f64) -> f64 {
     if of > 0.0 { amount / of } else { 0.0 }
 }
 

@@ -58,7 +58,7 @@ pub struct PriorityBreakdown {
 impl PriorityBreakdown {
     /// The factors with their names in the configuration and in `kantctl priority`.
     #[must_use]
-    pub const fn named(&self) -> [(&'static str, Factor); 5] {
+    pub const fn factors_by_name(&self) -> [(&'static str, Factor); 5] {
         [
             ("age", self.age),
             ("size", self.size),
@@ -104,13 +104,13 @@ impl<'a> Multifactor<'a> {
         let breakdown = PriorityBreakdown {
             age: weigh(weights.age, self.age(job, now)),
             size: weigh(weights.size, self.size(job)),
-            queue: weigh(weights.queue, part(job.queue.priority, self.queue_highest)),
-            qos: weigh(weights.qos, part(qos, self.qos_highest)),
+            queue: weigh(weights.queue, priority_fraction(job.queue.priority, self.queue_highest)),
+            qos: weigh(weights.qos, priority_fraction(qos, self.qos_highest)),
             fair_share: weigh(weights.fair_share, fair),
             nice: job.nice,
             points: 0,
         };
-        let points: i64 = breakdown.named().iter().map(|(_, factor)| factor.points).sum();
+        let points: i64 = breakdown.factors_by_name().iter().map(|(_, factor)| factor.points).sum();
         PriorityBreakdown { points: points - i64::from(job.nice), ..breakdown }
     }
 
@@ -138,24 +138,24 @@ impl<'a> Multifactor<'a> {
 
     fn age(&self, job: &Facts<'_>, now: Time) -> f64 {
         let max_ms = self.factors.age_max_seconds.saturating_mul(1000);
-        share(now.since(job.since).0, max_ms)
+        capped_fraction(now.since(job.since).0, max_ms)
     }
 
     fn size(&self, job: &Facts<'_>) -> f64 {
         let size = match self.gpu_milli {
-            0 => share(u64::from(job.cpus.0), self.cpus.max(1)),
-            all => share(u64::from(job.gpus.0), all),
+            0 => capped_fraction(u64::from(job.cpus.0), self.cpus.max(1)),
+            all => capped_fraction(u64::from(job.gpus.0), all),
         };
         if self.factors.favor_small { 1.0 - size } else { size }
     }
 }
 
-fn part(priority: i32, highest: i32) -> f64 {
-    share(priority.max(0).unsigned_abs().into(), highest.max(1).unsigned_abs().into())
+fn priority_fraction(priority: i32, highest: i32) -> f64 {
+    capped_fraction(priority.max(0).unsigned_abs().into(), highest.max(1).unsigned_abs().into())
 }
 
 /// The fraction, at most 1. It is 1 if `of` is 0.
-fn share(amount: u64, of: u64) -> f64 {
+fn capped_fraction(amount: u64, of: u64) -> f64 {
     if amount >= of { 1.0 } else { amount as f64 / of as f64 }
 }
 

@@ -26,8 +26,8 @@ pub enum Excess {
 #[must_use]
 pub fn exceeded(held: &Amount, asked: &Amount, bound: &Amount) -> Option<Resource> {
     Resource::ALL.into_iter().find(|resource| {
-        let asked = asked.of(*resource);
-        asked > 0 && held.of(*resource).saturating_add(asked) > bound.of(*resource)
+        let asked = asked.get(*resource);
+        asked > 0 && held.get(*resource).saturating_add(asked) > bound.get(*resource)
     })
 }
 

@@ -44,14 +44,14 @@ impl Rank {
         let (terms, account) = (&tree.terms[at.0], &tree.accounts[at.0]);
         let with_job = held.plus(asks);
         let allowance = tree.allowance(at);
-        let is_undue = |one: &Resource| allowance.of(*one) == 0 && with_job.of(*one) > 0;
+        let is_undue = |one: &Resource| allowance.get(*one) == 0 && with_job.get(*one) > 0;
         Self {
-            is_over: Resource::ALL.iter().all(|one| held.of(*one) > account.fair.of(*one)),
+            is_over: Resource::ALL.iter().all(|one| held.get(*one) > account.fair.get(*one)),
             borrows: !with_job.is_within(&terms.quota),
             priority: Reverse(terms.priority),
             uses_undue: Resource::ALL.iter().any(is_undue),
-            with_job: dominant(&with_job, &allowance, total),
-            without: dominant(held, &allowance, total),
+            with_job: dominant_share(&with_job, &allowance, total),
+            without: dominant_share(held, &allowance, total),
             allowance: [allowance.gpu_milli, allowance.cpu_milli, allowance.memory_bytes],
             seniority: tree.seniority(at),
         }
@@ -60,13 +60,13 @@ impl Rank {
 
 /// The dominant share: the largest ratio of held to allowance over all resources. The bits of
 /// floats that are not negative sort as the floats do.
-fn dominant(held: &Amount, allowance: &Amount, total: &Amount) -> u64 {
+fn dominant_share(held: &Amount, allowance: &Amount, total: &Amount) -> u64 {
     let part = |resource: Resource| {
-        let held = held.of(resource) as f64;
-        match allowance.of(resource) {
+        let held = held.get(resource) as f64;
+        match allowance.get(resource) {
             0 => held / resource.unit() as f64 * 1000.0,
-            UNLIMITED if total.of(resource) == 0 => 0.0,
-            UNLIMITED => held / total.of(resource) as f64,
+            UNLIMITED if total.get(resource) == 0 => 0.0,
+            UNLIMITED => held / total.get(resource) as f64,
             allowed => held / allowed as f64,
         }
     };
@@ -94,8 +94,8 @@ mod tests {
             protection: Protection::default(),
         };
         let mut tree = Tree::new(vec![queue("a"), queue("b")]);
-        tree.ask(QueueAt(0), &gpus(12));
-        tree.ask(QueueAt(1), &gpus(4));
+        tree.add_request(QueueAt(0), &gpus(12));
+        tree.add_request(QueueAt(1), &gpus(4));
         tree.charge(QueueAt(0), &gpus(8), false, true);
         tree.share_out(&gpus(16), 0.0);
         let rank = |at: usize| {

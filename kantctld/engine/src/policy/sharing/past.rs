@@ -78,7 +78,7 @@ mod tests {
     fn the_example() {
         let mut world = world(100);
         world.snapshot.set_queue_use(vec![used("a", 9, 16), used("b", 10, 8)]);
-        world.snapshot.settle(world.minute(0));
+        world.snapshot.prepare_for_round(world.minute(0));
         // The end of the second hour.
         let now = Time(11 * HOUR_MS - 1);
         assert_eq!(used_ppm(&world.snapshot, now), [333_333, 333_333, 0]);
@@ -88,7 +88,7 @@ mod tests {
     fn no_queue_has_used_more_than_all_and_without_the_knob_nothing_counts() {
         let mut world = world(100);
         world.snapshot.set_queue_use(vec![used("a", 9, 1600), used("b", 9, 1600)]);
-        world.snapshot.settle(world.minute(0));
+        world.snapshot.prepare_for_round(world.minute(0));
         assert_eq!(used_ppm(&world.snapshot, Time(10 * HOUR_MS)), [500_000, 500_000, 0]);
         change_policy(&mut world.snapshot, |policy| policy.factors.past_use_percent = 0);
         assert!(used_ppm(&world.snapshot, Time(10 * HOUR_MS)).is_empty());

@@ -27,7 +27,7 @@ pub struct Claimant {
 /// Whether the claimant may try at all: with the job its queue holds at most its fair share and, if
 /// the job is not preemptible, at most its quota.
 #[must_use]
-pub fn may_try(tree: &Tree, claimant: &Claimant) -> bool {
+pub fn may_claim(tree: &Tree, claimant: &Claimant) -> bool {
     let account = &tree.accounts[claimant.queue.0];
     let is_within = |held: &Amount, bound: &Amount| held.plus(&claimant.asks).is_within(bound);
     is_within(&account.allocated, &account.fair)
@@ -38,24 +38,25 @@ pub fn may_try(tree: &Tree, claimant: &Claimant) -> bool {
 /// its allowance, or the claimant's side stays within its quota and the victim's side is above its
 /// own.
 #[must_use]
-pub fn may_lose(tree: &Tree, claimant: &Claimant, victim: QueueAt) -> bool {
-    let Some((own, other)) = tree.side_by_side(claimant.queue, victim) else { return false };
+pub fn may_have_victims(tree: &Tree, claimant: &Claimant, victim: QueueAt) -> bool {
+    let Some((own, other)) = tree.siblings_on_paths(claimant.queue, victim) else { return false };
     let held = &tree.accounts[other.0].allocated;
-    let is_over = exceeded_of(held, &tree.allowance(other), &claimant.asks);
-    is_over || stays_in_quota(tree, own, &claimant.asks) && is_owed_any(tree, own, &claimant.asks)
+    let is_over = exceeds_bound(held, &tree.allowance(other), &claimant.asks);
+    is_over
+        || stays_in_quota(tree, own, &claimant.asks) && quota_names_any(tree, own, &claimant.asks)
 }
 
 /// Whether a requested resource exceeds its bound.
-fn exceeded_of(held: &Amount, bound: &Amount, asks: &Amount) -> bool {
-    let is_asked = |resource: &Resource| asks.of(*resource) > 0;
-    Resource::ALL.into_iter().filter(is_asked).any(|one| held.of(one) > bound.of(one))
+fn exceeds_bound(held: &Amount, bound: &Amount, asks: &Amount) -> bool {
+    let is_asked = |resource: &Resource| asks.get(*resource) > 0;
+    Resource::ALL.into_iter().filter(is_asked).any(|one| held.get(one) > bound.get(one))
 }
 
 /// Whether the queue's quota names a requested resource. No queue is guaranteed what its quota does
 /// not name.
-fn is_owed_any(tree: &Tree, own: QueueAt, asks: &Amount) -> bool {
+fn quota_names_any(tree: &Tree, own: QueueAt, asks: &Amount) -> bool {
     let quota = &tree.terms[own.0].quota;
-    let is_named = |one: &Resource| asks.of(*one) > 0 && quota.of(*one) < UNLIMITED;
+    let is_named = |one: &Resource| asks.get(*one) > 0 && quota.get(*one) < UNLIMITED;
     Resource::ALL.iter().any(is_named)
 }
 
@@ -73,11 +74,13 @@ pub fn may_take(
     slack: f64,
 ) -> bool {
     let mut held: BTreeMap<QueueAt, Amount> = BTreeMap::new();
-    let mut involved = asked_for(&claimant.asks);
+    let mut involved = requested_resources(&claimant.asks);
     for (queue, amount) in victims {
-        let Some((own, other)) = tree.side_by_side(claimant.queue, *queue) else { return false };
+        let Some((own, other)) = tree.siblings_on_paths(claimant.queue, *queue) else {
+            return false;
+        };
         let before = *held.entry(other).or_insert(tree.accounts[other.0].allocated);
-        let is_over = exceeded_of(&before, &tree.allowance(other), &claimant.asks);
+        let is_over = exceeds_bound(&before, &tree.allowance(other), &claimant.asks);
         let owed = || {
             stays_in_quota(tree, own, &claimant.asks)
                 && is_above_quota(tree, (own, other), &before, &claimant.asks)
@@ -89,7 +92,7 @@ pub fn may_take(
             let sum = held.entry(*at).or_insert(tree.accounts[at.0].allocated);
             *sum = sum.minus(amount);
         }
-        involved.extend(asked_for(amount));
+        involved.extend(requested_resources(amount));
     }
     let is_firm =
         !claimant.is_preemptible && within_quotas(tree, claimant.queue, &claimant.asks).is_err();
@@ -105,12 +108,12 @@ fn is_above_quota(
     asks: &Amount,
 ) -> bool {
     let (quota, theirs) = (&tree.terms[own.0].quota, &tree.terms[other.0].quota);
-    let is_owed = |one: &Resource| asks.of(*one) > 0 && quota.of(*one) < UNLIMITED;
-    Resource::ALL.into_iter().filter(is_owed).any(|one| held.of(one) > theirs.of(one))
+    let is_owed = |one: &Resource| asks.get(*one) > 0 && quota.get(*one) < UNLIMITED;
+    Resource::ALL.into_iter().filter(is_owed).any(|one| held.get(one) > theirs.get(one))
 }
 
-fn asked_for(amount: &Amount) -> BTreeSet<Resource> {
-    Resource::ALL.into_iter().filter(|resource| amount.of(*resource) > 0).collect()
+fn requested_resources(amount: &Amount) -> BTreeSet<Resource> {
+    Resource::ALL.into_iter().filter(|resource| amount.get(*resource) > 0).collect()
 }
 
 /// On every level above the claimant: whether its side is within its share, or less full than each
@@ -129,9 +132,9 @@ fn is_no_fuller(
         for sibling in family.iter().filter(|one| *one != at) {
             let Some(left) = held.get(sibling) else { continue };
             let is_fuller = |resource: &Resource| {
-                let due = |at: QueueAt| tree.accounts[at.0].fair.of(*resource);
-                let own = fullness(own.of(*resource), due(*at));
-                let theirs = fullness(left.of(*resource), due(*sibling));
+                let due = |at: QueueAt| tree.accounts[at.0].fair.get(*resource);
+                let own = fullness(own.get(*resource), due(*at));
+                let theirs = fullness(left.get(*resource), due(*sibling));
                 own > 1.0 && due(*sibling) > 0 && own * slack >= theirs
             };
             if involved.iter().any(is_fuller) {
@@ -173,12 +176,12 @@ mod tests {
         };
         let mut tree = Tree::new(vec![queue("a"), queue("b")]);
         let (a, b) = (QueueAt(0), QueueAt(1));
-        tree.ask(a, &gpus(8));
-        tree.ask(b, &gpus(16));
+        tree.add_request(a, &gpus(8));
+        tree.add_request(b, &gpus(16));
         tree.charge(b, &gpus(16), false, true);
         tree.share_out(&gpus(16), 0.0);
         let third = Claimant { queue: a, asks: gpus(8), is_preemptible: true };
-        assert!(may_try(&tree, &third) && may_lose(&tree, &third, b));
+        assert!(may_claim(&tree, &third) && may_have_victims(&tree, &third, b));
         assert!(may_take(&tree, &third, &[(b, gpus(8))], 1.0));
         tree.charge(b, &gpus(8), false, false);
         tree.charge(a, &gpus(8), false, true);

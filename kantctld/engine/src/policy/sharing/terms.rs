@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn the_example() {
         let mut job = waiting(1, request(1, 1), 10);
-        let mut queue = Queue::plain(QueueName::new("q").unwrap());
+        let mut queue = Queue::with_defaults(QueueName::new("q").unwrap());
         queue.preemption.preemptible = true;
         let name = QosName::new("firm").unwrap();
         let firm = serde_json::json!({ "name": name, "preemptible": false });

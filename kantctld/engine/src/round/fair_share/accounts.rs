@@ -99,7 +99,7 @@ impl<'a> Accounts<'a> {
     }
 
     /// What jobs of this shape count for.
-    pub fn asks(&mut self, state: &RoundState<'_>, shape: ShapeIndex) -> Asks {
+    pub fn demand_of_shape(&mut self, state: &RoundState<'_>, shape: ShapeIndex) -> Asks {
         let of = || Asks::of(&state.snapshot.cluster, state.shapes.get(shape));
         *self.asks.entry(state.shapes.room_of(shape)).or_insert_with(of)
     }
@@ -148,7 +148,7 @@ impl<'a> Accounts<'a> {
             preempts: queue.preemption.by_priority,
             shape,
             room: state.shapes.room_of(shape),
-            asks: self.asks(state, shape),
+            asks: self.demand_of_shape(state, shape),
             is_preemptible,
             priority,
         })
@@ -158,7 +158,7 @@ impl<'a> Accounts<'a> {
     fn add(&mut self, queue: &QueueName, (holds, asks): (&Amount, &Amount), is_firm: bool) {
         let Some(at) = self.find(queue) else { return };
         self.tree.charge(at, holds, is_firm, true);
-        self.tree.ask(at, asks);
+        self.tree.add_request(at, asks);
     }
 
     /// Adds the running jobs. A job that is giving up nodes holds the others; a job that is being
@@ -171,18 +171,18 @@ impl<'a> Accounts<'a> {
             let Some(at) = at else { continue };
             self.tree.charge(at, &row.held.minus(&row.firm), false, true);
             self.tree.charge(at, &row.firm, true, true);
-            self.tree.ask(at, &row.held);
+            self.tree.add_request(at, &row.held);
         }
         for key in snapshot.giving_up.keys() {
-            let Some(job) = snapshot.running(*key).filter(|job| !job.ending) else { continue };
-            let stays = held(&snapshot.cluster, job.staying());
+            let Some(job) = snapshot.running_job(*key).filter(|job| !job.ending) else { continue };
+            let stays = held(&snapshot.cluster, job.staying_shares());
             self.add(&job.queue, (&stays, &stays), !job.preemptible);
         }
         for key in snapshot.ending.keys() {
-            let Some(job) = state.mover(*key) else { continue };
+            let Some(job) = state.restarting_job(*key) else { continue };
             let Some(queue) = state.queues.get(&job.queue) else { continue };
             let shape = state.shape_for(queue, job);
-            let asks = self.asks(state, shape);
+            let asks = self.demand_of_shape(state, shape);
             let is_firm = !is_preemptible(&snapshot.policy, job, queue);
             self.add(&job.queue, (&asks.least, &asks.most), is_firm);
         }
@@ -190,7 +190,7 @@ impl<'a> Accounts<'a> {
 
     /// Adds what jobs hold that started in the room that was kept for them.
     fn add_started(&mut self, state: &RoundState<'_>) {
-        for (job, allocation) in started(state) {
+        for (job, allocation) in started_jobs(state) {
             let Some(queue) = state.queues.get(&job.queue) else { continue };
             let gets = held(&state.snapshot.cluster, allocation.shares());
             let is_firm = !is_preemptible(&state.snapshot.policy, job, queue);
@@ -202,7 +202,7 @@ impl<'a> Accounts<'a> {
     fn add_waiting(&mut self, state: &mut RoundState<'a>) {
         let snapshot = state.snapshot;
         let mut is_in: BTreeMap<_, usize> = BTreeMap::new();
-        for (job, _) in started(state) {
+        for (job, _) in started_jobs(state) {
             if let Some(class) = snapshot.class_of(job.key) {
                 *is_in.entry(class).or_default() += 1;
             }
@@ -216,13 +216,13 @@ impl<'a> Accounts<'a> {
             let jobs = class.jobs - is_in.get(&class.id).copied().unwrap_or(0);
             let jobs = i64::try_from(jobs).unwrap_or(i64::MAX);
             let all = most.zip(&most, |most, _| most.saturating_mul(jobs));
-            self.tree.ask(class.facts.queue, &all);
+            self.tree.add_request(class.facts.queue, &all);
         }
         for key in state.jobs_awaiting() {
-            let Some(job) = snapshot.waiting(key) else { continue };
+            let Some(job) = snapshot.waiting_job(key) else { continue };
             let Some(queue) = state.queues.get(&job.queue) else { continue };
             let shape = state.shape_for(queue, job);
-            let least = self.asks(state, shape).least;
+            let least = self.demand_of_shape(state, shape).least;
             let is_firm = !is_preemptible(&snapshot.policy, job, queue);
             self.add(&job.queue, (&least, &Amount::default()), is_firm);
         }
@@ -230,12 +230,12 @@ impl<'a> Accounts<'a> {
 }
 
 /// Jobs that have started in this round, with what they got.
-fn started<'s, 'a>(
+fn started_jobs<'s, 'a>(
     state: &'s RoundState<'a>,
 ) -> impl Iterator<Item = (&'a Arc<WaitingJob>, &'s Allocation)> + 's {
     let snapshot = state.snapshot;
     state.decisions.iter().filter_map(move |decision| match decision {
-        Decision::Start { key, allocation, .. } => Some((snapshot.waiting(*key)?, allocation)),
+        Decision::Start { key, allocation, .. } => Some((snapshot.waiting_job(*key)?, allocation)),
         Decision::Preempt { .. } | Decision::Shrink { .. } | Decision::Grow { .. } => None,
     })
 }
@@ -244,9 +244,9 @@ fn started<'s, 'a>(
 /// them may not start.
 pub(super) fn one_queue<'a>(state: &RoundState<'a>, first: JobKey) -> Option<&'a Queue> {
     let snapshot = state.snapshot;
-    let mut components = snapshot.wait_queue.together(first);
+    let mut components = snapshot.wait_queue.components_with(first);
     let queue = &components.next()?.queue;
-    let mut all = snapshot.wait_queue.together(first);
+    let mut all = snapshot.wait_queue.components_with(first);
     let is_one = all.all(|one| one.queue == *queue && snapshot.class_of(one.key).is_some());
     state.queues.get(queue).filter(|_| is_one)
 }

@@ -29,11 +29,11 @@ pub(crate) struct Asks {
 impl Asks {
     pub fn of(cluster: &ClusterIndex, shape: &Shape<'_>) -> Self {
         let request = shape.demand.request;
-        let sizes = if request.exclusive { sizes(cluster, shape) } else { Vec::new() };
-        let most = of_all(shape, &sizes, shape.demand.tasks);
+        let sizes = if request.exclusive { usable_node_sizes(cluster, shape) } else { Vec::new() };
+        let most = amount_for_tasks(shape, &sizes, shape.demand.tasks);
         let Some(least) = request.tasks_min else { return Self { least: most, most, each: most } };
-        let each = of_all(shape, &sizes, Tasks(1));
-        Self { least: of_all(shape, &sizes, least), most, each }
+        let each = amount_for_tasks(shape, &sizes, Tasks(1));
+        Self { least: amount_for_tasks(shape, &sizes, least), most, each }
     }
 
     /// With this many tasks more than its minimum.
@@ -44,7 +44,7 @@ impl Asks {
 }
 
 /// With this many tasks.
-fn of_all(shape: &Shape<'_>, sizes: &[(u32, u32)], tasks: Tasks) -> Amount {
+fn amount_for_tasks(shape: &Shape<'_>, sizes: &[(u32, u32)], tasks: Tasks) -> Amount {
     let demand = shape.demand.with_tasks(tasks);
     let many = nodes_of(shape, tasks).or_else(|| fewest_nodes(&demand, sizes));
     let largest = demand.even_part(many.unwrap_or(Nodes(1)), 0).gpus.0;
@@ -72,9 +72,9 @@ fn nodes_of(shape: &Shape<'_>, tasks: Tasks) -> Option<Nodes> {
     }
     // One task alone, of a job that may put several on a node, counts as a task and not as a node.
     if request.tasks_min.is_some() && request.nodes.is_none() {
-        return shape.demand.gpus_total().and_then(|_| shape.nodes());
+        return shape.demand.gpus_total().and_then(|_| shape.node_count());
     }
-    shape.nodes()
+    shape.node_count()
 }
 
 fn of_part(demand: &Demand<'_>, part: Part, gpus_least: u32) -> Amount {
@@ -89,17 +89,17 @@ fn of_part(demand: &Demand<'_>, part: Part, gpus_least: u32) -> Amount {
     };
     Amount {
         cpu_milli: i64::from(amounts.cpus.0) * 1000,
-        memory_bytes: bytes(amounts.memory),
+        memory_bytes: saturating_i64(amounts.memory),
         gpu_milli,
     }
 }
 
 /// The CPUs and GPUs of the nodes that the shape may have and that are up.
-fn sizes(cluster: &ClusterIndex, shape: &Shape<'_>) -> Vec<(u32, u32)> {
+fn usable_node_sizes(cluster: &ClusterIndex, shape: &Shape<'_>) -> Vec<(u32, u32)> {
     let request = shape.demand.request;
-    let holds = |class: &Class| request.gpus.is_none() || class.accepted(request) != 0;
+    let holds = |class: &Class| request.gpus.is_none() || class.accepted_positions(request) != 0;
     let nodes = cluster.nodes().filter(|(at, node)| {
-        node.is_usable() && shape.may_have(cluster, *at) && holds(&node.class)
+        node.is_usable() && shape.may_ever_use(cluster, *at) && holds(&node.class)
     });
     let mut sizes: Vec<(u32, u32)> =
         nodes.map(|(_, node)| (node.class.core_cpus.0, node.class.gpu_count().0)).collect();
@@ -124,6 +124,6 @@ fn fewest_nodes(demand: &Demand<'_>, sizes: &[(u32, u32)]) -> Option<Nodes> {
     Some(Nodes(by_size.max(tasks.div_ceil(per_node)).max(1)))
 }
 
-fn bytes(of: Bytes) -> i64 {
+fn saturating_i64(of: Bytes) -> i64 {
     i64::try_from(of.0).unwrap_or(i64::MAX)
 }

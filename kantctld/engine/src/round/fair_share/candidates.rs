@@ -12,11 +12,13 @@ use super::wanted::Sought;
 use crate::model::cluster::NodeIndex;
 use crate::model::job::RunningJob;
 use crate::model::shares::held;
-use crate::model::shares::runtime::{Method, always_min, is_safe, reclaim_min};
+use crate::model::shares::runtime::{
+    Method, is_protected, protection_from_all, reclaim_protection,
+};
 use crate::model::shares::tree::{QueueAt, Tree};
 use crate::model::shares::{Amount, Place, Row};
 use crate::policy::sharing::order::Rank;
-use crate::policy::sharing::taking::{Claimant, may_lose};
+use crate::policy::sharing::taking::{Claimant, may_have_victims};
 use crate::round::planner::RoundState;
 use common::job::PreemptReason;
 use common::time::{Span, Time};
@@ -80,12 +82,12 @@ impl<'a> Candidates<'a> {
         let own = claim.claimant.queue;
         let has_some = |at: QueueAt| match claim.why {
             PreemptReason::Priority => at == own,
-            PreemptReason::Reclaim => at != own && may_lose(tree, &claim.claimant, at),
+            PreemptReason::Reclaim => at != own && may_have_victims(tree, &claim.claimant, at),
             PreemptReason::Move => true,
             PreemptReason::HeadTimeout => false,
         };
         let rows = state.snapshot.running_index.rows().values().zip(&accounts.row_queues);
-        let yielding = rows.filter(|(row, _)| row.yielding_count() > 0);
+        let yielding = rows.filter(|(row, _)| row.preemptible_count() > 0);
         let rows = yielding.filter_map(|(row, at)| Some((at.filter(|at| has_some(*at))?, row)));
         let rows: BTreeMap<QueueAt, &'a Row> = rows.collect();
         let mut rows_below = vec![0; tree.terms.len()];
@@ -102,7 +104,7 @@ impl<'a> Candidates<'a> {
     }
 
     /// At most what all of them hold.
-    pub fn at_most(&self, accounts: &Accounts<'a>) -> Amount {
+    pub fn upper_bound_held(&self, accounts: &Accounts<'a>) -> Amount {
         let each = self.rows.keys().map(|at| {
             let account = &accounts.tree.accounts[at.0];
             account.allocated.minus(&account.firm)
@@ -119,7 +121,7 @@ impl<'a> Candidates<'a> {
         loop {
             let mut at = None;
             let queue = loop {
-                let last = self.last_below(accounts, at)?;
+                let last = self.fullest_child(accounts, at)?;
                 if self.rows.contains_key(&last) {
                     break last;
                 }
@@ -138,7 +140,7 @@ impl<'a> Candidates<'a> {
                     accounts.tree.path(queue).iter().for_each(|at| self.rows_below[at.0] -= 1);
                 }
             }
-            self.has_changed(accounts, queue);
+            self.rerank_queue(accounts, queue);
             if let Some((candidate, _)) = found {
                 return Some(candidate);
             }
@@ -158,11 +160,11 @@ impl<'a> Candidates<'a> {
         let cursor = self.cursors.entry(queue).or_insert_with(|| Cursor::new(row, least()));
         loop {
             if let Some((place, started, keeps, least)) = cursor.shrinks.take()
-                && let Some(found) = one_less(state, queue, (place, keeps))
+                && let Some(found) = last_kept_node(state, queue, (place, keeps))
             {
                 let more = (keeps - 1 > least).then_some((place, started, keeps - 1, least));
                 if more.is_none() {
-                    cursor.back.insert((place.with_least(), started));
+                    cursor.back.insert((place.at_minimum(), started));
                 }
                 cursor.shrinks = more;
                 return Some(found);
@@ -172,30 +174,30 @@ impl<'a> Candidates<'a> {
             {
                 return None;
             }
-            let Some(job) = state.snapshot.running(place.key()) else { continue };
-            if state.was_asked(place.key()) {
+            let Some(job) = state.snapshot.running_job(place.key()) else { continue };
+            if state.is_already_preempted(place.key()) {
                 continue;
             }
             let all = job.allocation.shares().len();
-            if let Some(least) = job.nodes_min.filter(|_| place.has_more() && !is_move) {
+            if let Some(least) = job.nodes_min.filter(|_| place.is_above_minimum() && !is_move) {
                 cursor.shrinks = Some((place, started, all, least.0 as usize));
                 continue;
             }
             if is_move {
                 if may_move(state, job) {
-                    return Some(whole(state, queue, job));
+                    return Some(whole_job_candidate(state, queue, job));
                 }
                 continue;
             }
-            if is_safe(Some(state.now.since(started)), cursor.least) {
+            if is_protected(Some(state.now.since(started)), cursor.least) {
                 continue;
             }
-            return Some(whole(state, queue, job));
+            return Some(whole_job_candidate(state, queue, job));
         }
     }
 
     /// Of the children of a queue that have candidates, the one furthest above its share.
-    fn last_below(&mut self, accounts: &Accounts<'a>, at: Option<QueueAt>) -> Option<QueueAt> {
+    fn fullest_child(&mut self, accounts: &Accounts<'a>, at: Option<QueueAt>) -> Option<QueueAt> {
         if !self.families.contains_key(&at) {
             let family = accounts.tree.below(at).iter().copied();
             let family = family.filter(|one| self.rows_below[one.0] > 0);
@@ -206,7 +208,7 @@ impl<'a> Candidates<'a> {
     }
 
     /// Ranks a queue and its ancestors again.
-    fn has_changed(&mut self, accounts: &Accounts<'a>, queue: QueueAt) {
+    fn rerank_queue(&mut self, accounts: &Accounts<'a>, queue: QueueAt) {
         for at in accounts.tree.path(queue) {
             let rank = self.rank(accounts, *at);
             let has_more = self.rows_below[at.0] > 0;
@@ -226,7 +228,7 @@ impl<'a> Candidates<'a> {
 
 impl<'a> Cursor<'a> {
     fn new(row: &'a Row, least: Span) -> Self {
-        let row: Yielding<'a> = Box::new(row.yielding());
+        let row: Yielding<'a> = Box::new(row.preemptible_jobs());
         Self { row: row.peekable(), back: BTreeSet::new(), shrinks: None, least }
     }
 
@@ -241,12 +243,12 @@ impl<'a> Cursor<'a> {
 }
 
 /// The last of the nodes that a job keeps.
-fn one_less<'a>(
+fn last_kept_node<'a>(
     state: &RoundState<'a>,
     queue: QueueAt,
     (place, keeps): (Place, usize),
 ) -> Option<(Candidate<'a>, Amount)> {
-    let job = state.snapshot.running(place.key())?;
+    let job = state.snapshot.running_job(place.key())?;
     let keeps = keeps.checked_sub(1)?;
     let share = job.allocation.shares().get(keeps)?;
     let cluster = &state.snapshot.cluster;
@@ -257,7 +259,7 @@ fn one_less<'a>(
 }
 
 /// All that a job still holds once it has given up what it had beyond its minimum.
-fn whole<'a>(
+fn whole_job_candidate<'a>(
     state: &RoundState<'a>,
     queue: QueueAt,
     job: &'a Arc<RunningJob>,
@@ -272,10 +274,10 @@ fn whole<'a>(
 /// For how long after its start a job of the victim's queue is protected from the claimant.
 fn protected_for(tree: &Tree, claimant: QueueAt, victim: QueueAt, why: PreemptReason) -> Span {
     let says = |at: QueueAt| tree.terms[at.0].protection;
-    let always = always_min(tree.path(victim), says);
+    let always = protection_from_all(tree.path(victim), says);
     if why != PreemptReason::Reclaim {
         return always;
     }
     let paths = (tree.path(claimant), tree.path(victim));
-    reclaim_min(paths, Method::Lca, says, Span(0)).max(always)
+    reclaim_protection(paths, Method::Lca, says, Span(0)).max(always)
 }

@@ -59,7 +59,7 @@ impl<'a> Gang<'a> {
             None => state.queues.get(&job.queue)?,
         };
         let jobs: Vec<&'a Arc<WaitingJob>> = match job.together {
-            Some(first) => state.snapshot.wait_queue.together(first).collect(),
+            Some(first) => state.snapshot.wait_queue.components_with(first).collect(),
             None => vec![job],
         };
         let near = jobs.first().and_then(|one| one.near_all);
@@ -68,8 +68,10 @@ impl<'a> Gang<'a> {
         let priority = jobs.iter().map(|one| priority(policy, one.qos.as_ref(), one.nice)).min();
         let parts: Vec<_> =
             jobs.into_iter().map(|one| (one, state.shape_for(queue, one))).collect();
-        let mut sized: Vec<_> =
-            parts.into_iter().map(|part| (accounts.asks(state, part.1).least, part)).collect();
+        let mut sized: Vec<_> = parts
+            .into_iter()
+            .map(|part| (accounts.demand_of_shape(state, part.1).least, part))
+            .collect();
         let asks = sized.iter().fold(Amount::default(), |sum, (one, _)| sum.plus(one));
         sized.sort_by_key(|(one, _)| Reverse((one.gpu_milli, one.cpu_milli)));
         let parts = sized.into_iter().map(|(_, part)| part).collect();

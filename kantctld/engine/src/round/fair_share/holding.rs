@@ -22,7 +22,7 @@ impl Holding {
                 let search = state.node_search_of(part.0, &part.1, side, &[]);
                 search.all_that_hold(smallest).count()
             };
-            (part.1.nodes(), part.1.sides().into_iter().map(count).collect())
+            (part.1.node_count(), part.1.sides().into_iter().map(count).collect())
         };
         Self(parts.iter().map(of).collect())
     }
@@ -61,6 +61,6 @@ pub(super) fn held_by(state: &RoundState<'_>, parts: &[Sought<'_>], at: NodeInde
 
 /// The smallest part of a job.
 fn smallest(part: &Sought<'_>) -> Part {
-    let nodes = part.1.nodes().unwrap_or(Nodes(1));
+    let nodes = part.1.node_count().unwrap_or(Nodes(1));
     part.1.demand.even_part(nodes, nodes.0.saturating_sub(1))
 }

@@ -14,14 +14,14 @@ use super::line::Turn;
 use super::place::Lacking;
 use super::round::FairRound;
 use crate::model::shares::tree::QueueAt;
-use crate::policy::sharing::taking::{Claimant, may_try};
+use crate::policy::sharing::taking::{Claimant, may_claim};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl<'a> FairRound<'a> {
     /// Reserves nodes for the first job of each queue that lacks room, and drops reservations that
     /// may not be kept any longer.
     pub fn keep_for_later(&mut self) {
-        let due = self.queues_due();
+        let due = self.queues_below_fair_share();
         let others_are_due = |queue: QueueAt| due.iter().any(|other| *other != queue);
         let has_one = self.keep_if(others_are_due);
         if due.len() > 1 {
@@ -54,11 +54,12 @@ impl<'a> FairRound<'a> {
     }
 
     /// The queues with a job that waits for room within their fair share.
-    pub fn queues_due(&mut self) -> BTreeSet<QueueAt> {
+    pub fn queues_below_fair_share(&mut self) -> BTreeSet<QueueAt> {
         let (alone, together): (Vec<&Lacking<'a>>, Vec<&Lacking<'a>>) =
             self.lacking.iter().flatten().partition(|one| one.turn.job.together.is_none());
         let is_due = |one: &&Lacking<'a>| {
-            may_try(&self.accounts.tree, &one.turn.claimant(&self.accounts)) && self.lacks_room(one)
+            may_claim(&self.accounts.tree, &one.turn.claimant(&self.accounts))
+                && self.lacks_room(one)
         };
         let mut due: BTreeSet<QueueAt> =
             alone.into_iter().filter(is_due).map(|one| one.turn.queue).collect();
@@ -68,7 +69,7 @@ impl<'a> FairRound<'a> {
             let gang = Gang::of_turn(&mut self.state, &mut self.accounts, &turn);
             let Some(Gang { asks, is_preemptible, .. }) = gang else { continue };
             let queue = turn.queue;
-            if may_try(&self.accounts.tree, &Claimant { queue, asks, is_preemptible }) {
+            if may_claim(&self.accounts.tree, &Claimant { queue, asks, is_preemptible }) {
                 due.insert(queue);
             }
         }
@@ -80,14 +81,14 @@ impl<'a> FairRound<'a> {
         let mut has_one = BTreeSet::new();
         let keys: Vec<_> = self.state.planned_starts.keys().copied().collect();
         for key in keys {
-            let Some(job) = self.state.snapshot.waiting(key) else { continue };
+            let Some(job) = self.state.snapshot.waiting_job(key) else { continue };
             let Some(queue) = self.accounts.find(&job.queue) else { continue };
             if self.state.has_started(key) || !self.state.has_planned_start(key) {
                 continue;
             }
             if others_are_due(queue) {
                 self.state.give_up(key);
-                self.state.look_again(Some(self.state.now));
+                self.state.schedule_next_round(Some(self.state.now));
             } else {
                 has_one.insert(queue);
             }

@@ -124,7 +124,7 @@ impl<'a> Line<'a> {
                 is_in_line[at.0] = true;
             }
         }
-        let ranked = tree.upwards().iter().filter(|at| is_in_line[at.0]);
+        let ranked = tree.children_first().iter().filter(|at| is_in_line[at.0]);
         ranked.for_each(|at| line.rank(accounts, *at));
         line
     }
@@ -157,7 +157,7 @@ impl<'a> Line<'a> {
     }
 
     /// Counts a job that left the line.
-    fn has_left(&mut self, at: usize) {
+    fn count_departure(&mut self, at: usize) {
         let first = &self.firsts[at];
         let room = first.room;
         if first.is_other {
@@ -171,7 +171,7 @@ impl<'a> Line<'a> {
     }
 
     /// Notes that no waiting job that needs this room has a place in this round.
-    pub fn is_full(&mut self, room: RoomIndex) {
+    pub fn mark_room_full(&mut self, room: RoomIndex) {
         self.open.remove(&room);
         self.full.insert(room);
     }
@@ -182,7 +182,7 @@ impl<'a> Line<'a> {
     }
 
     /// From now on jobs have their turns in any order, which saves ranking their queues.
-    pub fn any_order(&mut self) {
+    pub fn allow_any_order(&mut self) {
         self.is_unordered = true;
     }
 
@@ -194,28 +194,28 @@ impl<'a> Line<'a> {
     }
 
     /// Whether the class has only one job.
-    pub fn is_alone(&self, class: ClassId) -> bool {
+    pub fn has_single_job(&self, class: ClassId) -> bool {
         !self.behind.contains_key(&class)
     }
 
     /// Puts a job that has started in line for more tasks. `standing`: what it has by now.
-    pub fn grows(&mut self, accounts: &Accounts<'a>, turn: Turn<'a>, standing: Standing) {
+    pub fn insert_growing(&mut self, accounts: &Accounts<'a>, turn: Turn<'a>, standing: Standing) {
         self.put(accounts, Turn { standing, ..turn });
-        self.has_changed(accounts, turn.queue);
+        self.rerank_queue(accounts, turn.queue);
     }
 
     /// Takes the next job out of the line; the next job of its class takes its place.
     pub fn pop(&mut self, accounts: &Accounts<'a>) -> Option<Turn<'a>> {
         let queue = if self.is_unordered { self.any_queue()? } else { self.next_queue()?.0 };
         let at = self.jobs[queue].pop_first()?;
-        self.has_left(at);
+        self.count_departure(at);
         let turn = self.firsts[at].turn;
         if turn.standing == Standing::Waits
             && let Some(job) = self.behind.get_mut(&turn.class).and_then(Iterator::next)
         {
             self.put(accounts, Turn { job, ..turn });
         }
-        self.has_changed(accounts, turn.queue);
+        self.rerank_queue(accounts, turn.queue);
         Some(turn)
     }
 
@@ -249,13 +249,13 @@ impl<'a> Line<'a> {
         let head = self.heads.remove(&turn.class);
         let next = head.and_then(|head| self.jobs[turn.queue.0].remove(&head));
         if let Some(next) = next {
-            self.has_left(next);
-            self.has_changed(accounts, turn.queue);
+            self.count_departure(next);
+            self.rerank_queue(accounts, turn.queue);
         }
     }
 
     /// Ranks a queue and its ancestors again, after its jobs or what it holds changed.
-    pub fn has_changed(&mut self, accounts: &Accounts<'a>, queue: QueueAt) {
+    pub fn rerank_queue(&mut self, accounts: &Accounts<'a>, queue: QueueAt) {
         if !self.is_unordered {
             accounts.tree.path(queue).iter().for_each(|at| self.rank(accounts, *at));
         }

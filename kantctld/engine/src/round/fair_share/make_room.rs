@@ -23,7 +23,7 @@ use crate::model::shares::held;
 use crate::model::shares::tree::{QueueAt, Tree};
 use crate::policy::sharing::bounds::{Excess, within_bounds};
 use crate::policy::sharing::order::Rank;
-use crate::policy::sharing::taking::{Claimant, may_take, may_try};
+use crate::policy::sharing::taking::{Claimant, may_claim, may_take};
 use crate::round::planner::{Mover, Victim};
 use common::id::JobKey;
 use common::job::PreemptReason;
@@ -41,18 +41,22 @@ const CLAIMS_MAX: u32 = 200;
 impl<'a> FairRound<'a> {
     /// Lets the jobs without room take it from others, in the order of their queues.
     pub fn make_room_for_all(&mut self, why: PreemptReason) {
-        let mut claiming = self.claiming(why, |_| true);
+        let mut claiming = self.classes_with_claim(why, |_| true);
         if claiming.is_empty() {
             return;
         }
         let turns = self.turns;
         let in_line = |class: ClassAt| {
             let lacking = self.lacking[class.0].as_ref();
-            lacking.is_some_and(|one| self.may_ask(one, why))
+            lacking.is_some_and(|one| self.may_preempt_others(one, why))
         };
         let mut line = Line::new(&self.state, &self.accounts, turns, in_line);
         let mut in_vain: BTreeSet<Equivalent> = BTreeSet::new();
-        let due = if why == PreemptReason::Move { self.queues_due() } else { BTreeSet::new() };
+        let due = if why == PreemptReason::Move {
+            self.queues_below_fair_share()
+        } else {
+            BTreeSet::new()
+        };
         let mut claims_left = CLAIMS_MAX;
         // Without another claim nothing changes any more.
         while (claims_left == 0 || !claiming.is_empty())
@@ -66,7 +70,7 @@ impl<'a> FairRound<'a> {
                 continue;
             }
             if claims_left == 0 {
-                return self.state.look_again(Some(self.state.now));
+                return self.state.schedule_next_round(Some(self.state.now));
             }
             let gang = Gang::of_turn(&mut self.state, &mut self.accounts, &turn);
             let Some(gang) = gang else { continue };
@@ -76,10 +80,11 @@ impl<'a> FairRound<'a> {
                 continue;
             };
             // Room beyond its fair share would be taken from it for the other queue.
-            if due.iter().any(|other| *other != turn.queue) && !self.is_due(&claim) {
+            if due.iter().any(|other| *other != turn.queue) && !self.is_within_fair_share(&claim) {
                 continue;
             }
-            let equivalent = self.equivalent(turn.queue, &gang).filter(|_| job.together.is_none());
+            let equivalent =
+                self.equivalence_key(turn.queue, &gang).filter(|_| job.together.is_none());
             let is_known = equivalent.is_some_and(|equivalent| in_vain.contains(&equivalent));
             if is_known || !self.may_start_then(&gang, turn.queue) {
                 continue;
@@ -87,8 +92,8 @@ impl<'a> FairRound<'a> {
             if self.make_room(&gang, claim) {
                 in_vain.clear();
                 claims_left -= 1;
-                line.has_changed(&self.accounts, turn.queue);
-                claiming = self.claiming(why, |turn| line.has(turn));
+                line.rerank_queue(&self.accounts, turn.queue);
+                claiming = self.classes_with_claim(why, |turn| line.has(turn));
             } else {
                 in_vain.extend(equivalent);
             }
@@ -96,8 +101,8 @@ impl<'a> FairRound<'a> {
     }
 
     /// Whether the claimant's queue holds at most its fair share with the job.
-    fn is_due(&self, claim: &Claim) -> bool {
-        may_try(&self.accounts.tree, &claim.claimant)
+    fn is_within_fair_share(&self, claim: &Claim) -> bool {
+        may_claim(&self.accounts.tree, &claim.claimant)
     }
 
     /// Whether the job has started, or has room kept.
@@ -120,7 +125,7 @@ impl<'a> FairRound<'a> {
         gang.parts.iter().all(|(job, shape)| self.state.may_start_within_quota(job, *shape))
     }
 
-    fn equivalent(&self, queue: QueueAt, gang: &Gang<'a>) -> Option<Equivalent> {
+    fn equivalence_key(&self, queue: QueueAt, gang: &Gang<'a>) -> Option<Equivalent> {
         let (job, shape) = gang.parts.first()?;
         let room = self.state.shapes.room_of(*shape);
         let ends = self.state.ends_by(job.time_limit);
@@ -134,7 +139,7 @@ impl<'a> FairRound<'a> {
         }
         let mut candidates = Candidates::new(&self.state, &self.accounts, claim);
         let free = self.accounts.total.minus(&self.held_in_all());
-        let at_most = free.plus(&candidates.at_most(&self.accounts));
+        let at_most = free.plus(&candidates.upper_bound_held(&self.accounts));
         if candidates.is_empty() || claim.claimant.asks.gpu_milli > at_most.gpu_milli {
             return false;
         }
@@ -146,7 +151,7 @@ impl<'a> FairRound<'a> {
         let moves_max = if is_preemptible { self.moves_left } else { 0 };
         let cluster = &self.state.snapshot.cluster;
         let is_within = |victims: &[Candidate<'a>]| {
-            let after = without(&accounts.tree, &lost_by(cluster, victims));
+            let after = tree_without(&accounts.tree, &lost_by(cluster, victims));
             within_bounds(&after, queue, &asks, is_preemptible).is_ok()
         };
         let exceeded = within_bounds(&accounts.tree, queue, &asks, is_preemptible).err();
@@ -157,20 +162,20 @@ impl<'a> FairRound<'a> {
             is_within: Box::new(is_within),
             is_counted: is_counted(at),
         });
-        let found = self.state.without_own(&keys, |state| {
+        let found = self.state.without_own_bookings(&keys, |state| {
             let search = Search::new(state, wanted).with_moves(moves_max);
             let mut search = match bounds {
                 Some(bounds) => search.within(bounds),
                 None => search,
             };
-            search.fewest(|state| candidates.next(state, accounts))
+            search.find_fewest_victims(|state| candidates.next(state, accounts))
         });
         found.is_some_and(|found| self.stop_for(gang, &claim, &found))
     }
 
     /// The jobs of a gang with their fewest tasks.
     pub fn wanted(&self, gang: &Gang<'a>) -> Wanted<'a> {
-        let shape = |shape| self.state.shapes.get(shape).fewest().into_owned();
+        let shape = |shape| self.state.shapes.get(shape).with_fewest_tasks().into_owned();
         let parts = gang.parts.iter().map(|(job, at)| (*job, shape(*at))).collect();
         Wanted { parts, near: gang.near }
     }
@@ -183,7 +188,7 @@ impl<'a> FairRound<'a> {
         if is_reclaim && !self.may_take_it(claimant, &lost) {
             return false;
         }
-        let mut after = without(&self.accounts.tree, &lost);
+        let mut after = tree_without(&self.accounts.tree, &lost);
         if is_reclaim && !self.goes_first(&after, claimant, &lost) {
             return false;
         }
@@ -213,7 +218,7 @@ impl<'a> FairRound<'a> {
             moved.iter().zip(again).map(|(one, nodes)| (one.job, nodes.clone())).collect();
         let victim = |one: &&Candidate<'a>| Victim { job: one.job, reason: why, keeps: one.keeps };
         let stopped: Vec<Victim<'a>> = stopped.iter().map(victim).collect();
-        if !self.state.take_for_all(&gang.at(own), &stopped, &movers) {
+        if !self.state.preempt_for_all(&gang.at(own), &stopped, &movers) {
             return false;
         }
         let moved = u32::try_from(movers.len()).unwrap_or(u32::MAX);
@@ -247,7 +252,7 @@ impl<'a> FairRound<'a> {
             Rank::of(after, &self.accounts.total, at, (held, asks))
         };
         lost.iter().all(|(queue, amount)| {
-            let sides = after.side_by_side(claimant.queue, *queue);
+            let sides = after.siblings_on_paths(claimant.queue, *queue);
             sides.is_none_or(|(own, other)| rank(own, &claimant.asks) < rank(other, amount))
         })
     }
@@ -271,7 +276,7 @@ fn lost_by(cluster: &ClusterIndex, victims: &[Candidate<'_>]) -> Vec<(QueueAt, A
 }
 
 /// The queues once these amounts are gone.
-fn without(tree: &Tree, lost: &[(QueueAt, Amount)]) -> Tree {
+fn tree_without(tree: &Tree, lost: &[(QueueAt, Amount)]) -> Tree {
     let mut after = tree.clone();
     lost.iter().for_each(|(queue, amount)| after.charge(*queue, amount, false, false));
     after

@@ -36,7 +36,7 @@ mod round;
 
 pub(crate) use accounts::Accounts;
 pub(crate) use moves::may_move;
-pub(crate) use refusal::over_quota;
+pub(crate) use refusal::exceeded_quota;
 pub use round::{Passes, round, round_of};
 
 #[cfg(test)]

@@ -31,9 +31,9 @@ impl<'a> FairRound<'a> {
         };
         let wanted = self.wanted(gang);
         let keys: Vec<JobKey> = gang.parts.iter().map(|(job, _)| job.key).collect();
-        let found = self
-            .state
-            .without_own(&keys, |state| Search::of_moves(state, wanted).fewest(&mut next));
+        let found = self.state.without_own_bookings(&keys, |state| {
+            Search::of_moves(state, wanted).find_fewest_victims(&mut next)
+        });
         let most = self.moves_left as usize;
         let Some((victims, places)) = found.filter(|(victims, _)| victims.len() <= most) else {
             return false;

@@ -55,7 +55,8 @@ enum Lack {
 pub(super) struct Placing {
     /// The tasks above the minimum that jobs have got in this round.
     more: BTreeMap<JobKey, u32>,
-    /// Rooms that have no place even where others are leaving, for jobs that end then or later.
+    /// NodeUsages that have no place even where others are leaving, for jobs that end then or
+    /// later.
     none_leaving: BTreeMap<RoomIndex, Time>,
     /// Components of several queues, by the first of each set.
     apart: BTreeSet<JobKey>,
@@ -68,7 +69,7 @@ impl<'a> FairRound<'a> {
         let mut placing = Placing::default();
         loop {
             if line.has_no_room() && !self.state.is_any_leaving() {
-                line.any_order();
+                line.allow_any_order();
             }
             let Some(turn) = line.pop(&self.accounts) else { break };
             match turn.standing {
@@ -88,7 +89,7 @@ impl<'a> FairRound<'a> {
         if !self.state.room_kept_for(job.key).is_empty() {
             let shape = self.state.queues.get(&job.queue);
             let shape = shape.map(|queue| self.state.shape_for(queue, job));
-            return shape.into_iter().for_each(|shape| self.state.has_no_room(job, shape));
+            return shape.into_iter().for_each(|shape| self.state.note_no_room(job, shape));
         }
         let is_first = job.together.is_none_or(|first| placing.together.insert(first));
         if self.state.waits.is_decided(job.key) || !is_first {
@@ -101,29 +102,31 @@ impl<'a> FairRound<'a> {
         let shape = gang.parts[0].1;
         let tree = &self.accounts.tree;
         if let Err(excess) = within_bounds(tree, turn.queue, &gang.asks, gang.is_preemptible) {
-            return self.lacks(line, &gang, Lacking::new(*turn, shape, Some(excess)));
+            return self.note_lacking(line, &gang, Lacking::new(*turn, shape, Some(excess)));
         }
         let started = if self.passes.place { self.start(&gang, turn) } else { Err(Lack::Room) };
         match started {
             Ok(()) => {}
             Err(Lack::Reported) => return,
             Err(Lack::Class(reason)) => {
-                self.state.waits.tell_class(turn.class, reason);
+                self.state.waits.set_class_reason(turn.class, reason);
                 return line.drop_class(&self.accounts, turn);
             }
-            Err(Lack::Room) if self.passes.place && self.awaits_others(placing, &gang) => {
+            Err(Lack::Room)
+                if self.passes.place && self.reserve_awaiting_others(placing, &gang) =>
+            {
                 self.extra.entry(turn.queue).or_default().push(gang.asks);
             }
             Err(Lack::Room) => {
                 let room = self.state.shapes.room_of(shape);
-                if self.state.is_full(room) {
-                    line.is_full(room);
+                if self.state.is_room_full(room) {
+                    line.mark_room_full(room);
                 }
-                return self.lacks(line, &gang, Lacking::new(*turn, shape, None));
+                return self.note_lacking(line, &gang, Lacking::new(*turn, shape, None));
             }
         }
         self.accounts.tree.charge(turn.queue, &gang.asks, !gang.is_preemptible, true);
-        line.has_changed(&self.accounts, turn.queue);
+        line.rerank_queue(&self.accounts, turn.queue);
         for (part, _) in gang.parts.iter().copied() {
             // More tasks could be too far from the other components.
             let may_grow = part.request.tasks_min.is_some() && gang.near.is_none();
@@ -131,7 +134,7 @@ impl<'a> FairRound<'a> {
                 let Some(class) = self.state.snapshot.class_of(part.key) else { continue };
                 let Some(at) = self.accounts.find_class(class) else { continue };
                 let turn = Turn { job: part, at, ..*turn };
-                line.grows(&self.accounts, turn, Standing::AtLeast);
+                line.insert_growing(&self.accounts, turn, Standing::AtLeast);
             }
         }
     }
@@ -143,7 +146,7 @@ impl<'a> FairRound<'a> {
             if gang.near.is_none() {
                 self.state.start_components(first, true);
             } else {
-                gang.parts.iter().for_each(|(job, shape)| self.state.has_no_room(job, *shape));
+                gang.parts.iter().for_each(|(job, shape)| self.state.note_no_room(job, *shape));
             }
             let is_started = self.state.has_started(job.key) || self.start_at(first, gang);
             return if is_started { Ok(()) } else { Err(Lack::Room) };
@@ -152,7 +155,7 @@ impl<'a> FairRound<'a> {
         match self.state.may_start_at_all(job, shape) {
             Ok(()) => {}
             Err(Refused::Job(reason)) => {
-                self.state.is_refused(job.key, reason);
+                self.state.note_refusal(job.key, reason);
                 return Err(Lack::Reported);
             }
             Err(Refused::Class(reason)) => return Err(Lack::Class(reason)),
@@ -161,7 +164,7 @@ impl<'a> FairRound<'a> {
             Ok(()) => Ok(()),
             Err(None) => Err(Lack::Room),
             Err(Some(reason)) => {
-                self.state.is_refused(job.key, reason);
+                self.state.note_refusal(job.key, reason);
                 Err(Lack::Reported)
             }
         }
@@ -174,23 +177,27 @@ impl<'a> FairRound<'a> {
         }
         let keys: Vec<JobKey> = gang.parts.iter().map(|(job, _)| job.key).collect();
         let wanted = self.wanted(gang);
-        let places = self.state.without_own(&keys, |state| Search::new(state, wanted).places(&[]));
-        places.is_some_and(|places| self.state.start_all_there(first, &gang.at(&places), gang.near))
+        let places =
+            self.state.without_own_bookings(&keys, |state| Search::new(state, wanted).places(&[]));
+        places.is_some_and(|node_indices| {
+            self.state.start_all_there(first, &gang.at(&node_indices), gang.near)
+        })
     }
 
     /// Notes a job that does not start, for all of its class that could not start either.
-    fn lacks(&mut self, line: &mut Line<'a>, gang: &Gang<'a>, lacking: Lacking<'a>) {
+    fn note_lacking(&mut self, line: &mut Line<'a>, gang: &Gang<'a>, lacking: Lacking<'a>) {
         let Lacking { turn, shape, excess, .. } = lacking;
         let lacking = self.lacking[turn.at.0].get_or_insert(lacking);
         if turn.job.together.is_some() {
             // Without room, each component has its reason already.
-            let reason = excess.and_then(|excess| self.accounts.exceeded(excess, &gang.asks));
+            let reason =
+                excess.and_then(|excess| self.accounts.reason_for_excess(excess, &gang.asks));
             for (job, _) in gang.parts.iter() {
-                reason.iter().for_each(|one| self.state.is_refused(job.key, one.clone()));
+                reason.iter().for_each(|one| self.state.note_refusal(job.key, one.clone()));
             }
             return;
         }
-        let limit = if line.is_alone(turn.class) {
+        let limit = if line.has_single_job(turn.class) {
             turn.job.time_limit
         } else {
             let class = self.state.snapshot.wait_queue.class(turn.class);
@@ -201,12 +208,12 @@ impl<'a> FairRound<'a> {
             lacking.is_dropped = true;
             line.drop_class(&self.accounts, &turn);
         } else {
-            self.state.has_no_room(turn.job, shape);
+            self.state.note_no_room(turn.job, shape);
         }
     }
 
     /// Keeps places for a gang where others are leaving. Returns whether there are any.
-    fn awaits_others(&mut self, placing: &mut Placing, gang: &Gang<'a>) -> bool {
+    fn reserve_awaiting_others(&mut self, placing: &mut Placing, gang: &Gang<'a>) -> bool {
         if !self.state.is_any_leaving() {
             return false;
         }
@@ -219,10 +226,12 @@ impl<'a> FairRound<'a> {
         }
         let keys: Vec<JobKey> = gang.parts.iter().map(|(job, _)| job.key).collect();
         let wanted = self.wanted(gang);
-        let places = self.state.without_own(&keys, |state| Search::new(state, wanted).without(&[]));
+        let places = self
+            .state
+            .without_own_bookings(&keys, |state| Search::new(state, wanted).places_without(&[]));
         let why = PreemptReason::Reclaim;
-        if places.is_some_and(|places| self.keep_rooms(gang, (&[], &places), why)) {
-            gang.parts.iter().for_each(|(job, shape)| self.state.has_no_room(job, *shape));
+        if places.is_some_and(|node_indices| self.keep_rooms(gang, (&[], &node_indices), why)) {
+            gang.parts.iter().for_each(|(job, shape)| self.state.note_no_room(job, *shape));
             return true;
         }
         if gang.parts.len() == 1 {
@@ -248,7 +257,7 @@ impl<'a> FairRound<'a> {
         placing.more.insert(job.key, has + 1);
         self.accounts.tree.charge(turn.queue, &more, !may_yield, true);
         self.extra.entry(turn.queue).or_default().push(more);
-        line.has_changed(&self.accounts, turn.queue);
-        line.grows(&self.accounts, *turn, Standing::Above);
+        line.rerank_queue(&self.accounts, turn.queue);
+        line.insert_growing(&self.accounts, *turn, Standing::Above);
     }
 }

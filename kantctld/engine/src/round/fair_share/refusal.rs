@@ -14,22 +14,22 @@ use common::time::Time;
 /// The quota that a waiting job which is not preemptible would exceed with its minimum of tasks,
 /// whatever is free. `None`: it exceeds none, or fair sharing is off. The snapshot must be settled.
 #[must_use]
-pub fn over_quota(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<WaitReason> {
+pub fn exceeded_quota(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<WaitReason> {
     if !snapshot.policy.fair_sharing {
         return None;
     }
     let mut state = RoundState::new(snapshot, now);
     let mut accounts = Accounts::of(&mut state);
-    let job = snapshot.waiting(key)?;
+    let job = snapshot.waiting_job(key)?;
     let gang = Gang::of(&mut state, &mut accounts, job)?;
     let queue = accounts.find(&job.queue).filter(|_| !gang.is_preemptible)?;
     let excess = within_quotas(&accounts.tree, queue, &gang.asks).err()?;
-    accounts.exceeded(excess, &gang.asks)
+    accounts.reason_for_excess(excess, &gang.asks)
 }
 
 impl Accounts<'_> {
     /// The reason of a job that would exceed this bound.
-    pub fn exceeded(&self, excess: Excess, asks: &Amount) -> Option<WaitReason> {
+    pub fn reason_for_excess(&self, excess: Excess, asks: &Amount) -> Option<WaitReason> {
         let (queue, resource, is_quota) = match excess {
             Excess::Limit(queue, resource) => (queue, resource, false),
             Excess::Quota(queue, resource) => (queue, resource, true),
@@ -38,7 +38,7 @@ impl Accounts<'_> {
         let (bound, used) =
             if is_quota { (terms.firm, account.firm) } else { (terms.limit, account.allocated) };
         let shown = |amount: &Amount| {
-            let of = amount.of(resource);
+            let of = amount.get(resource);
             let of = if resource == Resource::Cpu { of / 1000 } else { of };
             u64::try_from(of).unwrap_or_default()
         };

@@ -61,9 +61,9 @@ pub fn round(snapshot: &Snapshot, now: Time) -> Round {
 #[doc(hidden)]
 #[must_use]
 pub fn round_of(snapshot: &Snapshot, now: Time, passes: Passes) -> Round {
-    if !snapshot.is_settled(now) {
+    if !snapshot.is_ready_for_round(now) {
         let mut settled = snapshot.clone();
-        settled.settle(now);
+        settled.prepare_for_round(now);
         return round_of(&settled, now, passes);
     }
     let turns = crate::policy::turns::turns(snapshot, now);
@@ -72,7 +72,7 @@ pub fn round_of(snapshot: &Snapshot, now: Time, passes: Passes) -> Round {
         state.grow();
         return state.finish();
     }
-    state.honour_planned_starts();
+    state.protect_planned_starts();
     let accounts = Accounts::of(&mut state);
     let lacking = vec![None; accounts.classes().len()];
     let extra = BTreeMap::new();
@@ -98,8 +98,8 @@ impl FairRound<'_> {
     /// Notes why the other jobs wait, lets jobs grow, and ends the round.
     fn finish(mut self) -> Round {
         self.give_reasons();
-        self.look_again();
-        self.name_gone_queues();
+        self.schedule_next_round();
+        self.give_gone_queue_reasons();
         self.state.grow();
         self.state.finish()
     }
@@ -112,41 +112,43 @@ impl FairRound<'_> {
             }
             let class = lacking.turn.class;
             let most = &self.accounts.facts(lacking.turn.at).asks.most;
-            let excess = lacking.excess.and_then(|excess| self.accounts.exceeded(excess, most));
+            let excess =
+                lacking.excess.and_then(|excess| self.accounts.reason_for_excess(excess, most));
             let Some(of) = self.state.snapshot.wait_queue.class(class) else { continue };
-            let never = if excess.is_none() { self.state.never_fits(lacking.shape) } else { None };
+            let never =
+                if excess.is_none() { self.state.never_fits_reason(lacking.shape) } else { None };
             match excess.or(never) {
-                Some(reason) => self.state.waits.tell_class(class, reason),
-                None => self.state.waits.note_kind(of.kind, lacking.shape, None),
+                Some(reason) => self.state.waits.set_class_reason(class, reason),
+                None => self.state.waits.note_kind_no_room(of.kind, lacking.shape, None),
             }
         }
     }
 
     /// Notes the jobs of queues that no longer exist.
-    fn name_gone_queues(&mut self) {
+    fn give_gone_queue_reasons(&mut self) {
         for id in &self.accounts.gone {
             let class = self.state.snapshot.wait_queue.class(*id);
             if let Some(job) = class.and_then(|class| class.jobs().next()) {
                 let reason = WaitReason::QueueGone { queue: job.queue.clone() };
-                self.state.waits.tell_class(*id, reason);
+                self.state.waits.set_class_reason(*id, reason);
             }
         }
     }
 
     /// When the next round is due even if nothing happens.
-    fn look_again(&mut self) {
+    fn schedule_next_round(&mut self) {
         let (tree, now) = (&self.accounts.tree, self.state.now);
         let rows = self.state.snapshot.running_index.rows().values();
         let ends = rows.zip(&self.accounts.row_queues).flat_map(|(row, at)| {
             let path = at.map_or(&[][..], |at| tree.path(at));
             let least = path.iter().flat_map(|at| tree.terms[at.0].protection.all());
-            least.filter_map(|least| row.next_to_run_for(least, now))
+            least.filter_map(|least| row.next_reaching_runtime(least, now))
         });
         let ends = ends.min();
-        self.state.look_again(ends);
-        self.state.look_again(self.state.snapshot.more_moves_at(now));
+        self.state.schedule_next_round(ends);
+        self.state.schedule_next_round(self.state.snapshot.more_moves_at(now));
         if self.state.snapshot.policy.factors.past_use_percent > 0 {
-            self.state.look_again(Some(now + FADES_EVERY));
+            self.state.schedule_next_round(Some(now + FADES_EVERY));
         }
     }
 }

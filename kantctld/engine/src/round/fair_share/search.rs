@@ -86,26 +86,26 @@ impl<'s, 'a> Search<'s, 'a> {
 
     /// The fewest victims that make room, of the first candidates that do. `None`: there are none,
     /// or none are needed.
-    pub fn fewest(
+    pub fn find_fewest_victims(
         &mut self,
         next: impl FnMut(&RoundState<'a>) -> Option<Candidate<'a>>,
     ) -> Option<Found<'a>> {
-        let taken = self.first_enough(next).filter(|taken| !taken.is_empty());
+        let taken = self.first_sufficient(next).filter(|taken| !taken.is_empty());
         let mut victims = merged(taken?);
         self.trials_left = TRIALS_MAX_EACH;
-        self.leave_out(&mut victims);
-        self.keep_more(&mut victims);
+        self.drop_unneeded_victims(&mut victims);
+        self.let_shrinking_keep_more(&mut victims);
         if !self.moves {
             self.place_again(&mut victims);
         }
         let one_of_each = u32::try_from(self.fences.len()).unwrap_or(u32::MAX);
         self.trials_left = self.trials_left.max(one_of_each);
-        let places = self.without(&victims)?;
+        let places = self.places_without(&victims)?;
         Some((victims, places))
     }
 
     /// The first candidates that make enough room once they are gone. `None`: none do.
-    fn first_enough(
+    fn first_sufficient(
         &mut self,
         mut next: impl FnMut(&RoundState<'a>) -> Option<Candidate<'a>>,
     ) -> Option<Vec<Candidate<'a>>> {
@@ -128,7 +128,7 @@ impl<'s, 'a> Search<'s, 'a> {
             }
             let Some(mut victim) = next(&*self.state) else { break };
             if self.moves {
-                victim.again = self.again(&victim);
+                victim.again = self.as_waiting_mover(&victim);
                 if victim.again.is_none() {
                     continue;
                 }
@@ -147,23 +147,23 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 
     /// How a job that moves will wait.
-    fn again(&mut self, victim: &Candidate<'a>) -> Option<Sought<'a>> {
+    fn as_waiting_mover(&mut self, victim: &Candidate<'a>) -> Option<Sought<'a>> {
         let job = self.state.snapshot.may_move(victim.job, self.state.now)?;
         let queue = self.state.queues.get(&job.queue)?;
         let shape = self.state.shape_for(queue, job);
-        Some((job, self.state.shapes.get(shape).fewest().into_owned()))
+        Some((job, self.state.shapes.get(shape).with_fewest_tasks().into_owned()))
     }
 
     /// The places in the present trial, for the parts of the gang and for those victims that move.
     pub fn places(&mut self, victims: &[Candidate<'a>]) -> Option<Places> {
         let fences = std::mem::take(&mut self.fences);
-        let found = fences.iter().find_map(|fence| self.places_off(fence, victims));
+        let found = fences.iter().find_map(|fence| self.find_places_outside(fence, victims));
         self.fences = fences;
         found
     }
 
     /// The same, where the gang avoids the nodes behind the fence.
-    fn places_off(&mut self, fence: &[bool], victims: &[Candidate<'a>]) -> Option<Places> {
+    fn find_places_outside(&mut self, fence: &[bool], victims: &[Candidate<'a>]) -> Option<Places> {
         self.trials_left = self.trials_left.checked_sub(1)?;
         let checkpoint = self.state.trial.checkpoint();
         let own = self.parts.iter().map(|part| (part, None));
@@ -171,7 +171,7 @@ impl<'s, 'a> Search<'s, 'a> {
         let mut places = Places::new();
         let mut is_whole = true;
         for ((job, shape), has) in own.chain(again) {
-            let found = self.state.find(job, shape, if has.is_none() { fence } else { &[] });
+            let found = self.state.find_place(job, shape, if has.is_none() { fence } else { &[] });
             // A job that moves gets as much as it has now, on no more nodes.
             let cluster = &self.state.snapshot.cluster;
             let is_enough = |placed: &Placed| {
@@ -199,7 +199,7 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 
     /// The places once these victims and all that leave anyway are gone.
-    pub fn without(&mut self, victims: &[Candidate<'a>]) -> Option<Places> {
+    pub fn places_without(&mut self, victims: &[Candidate<'a>]) -> Option<Places> {
         if !self.are_enough(victims) {
             return None;
         }
@@ -216,12 +216,12 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 
     /// Drops each victim that proves unnecessary, from the back; of many, whole bundles first.
-    fn leave_out(&mut self, victims: &mut Vec<Candidate<'a>>) {
-        let Some(there) = self.without(victims) else { return };
+    fn drop_unneeded_victims(&mut self, victims: &mut Vec<Candidate<'a>>) {
+        let Some(there) = self.places_without(victims) else { return };
         let there: Vec<NodeIndex> = there.into_iter().take(self.parts.len()).flatten().collect();
         let is_there = |one: &&Candidate<'a>| one.nodes.iter().any(|at| there.contains(at));
         let few: Vec<Candidate<'a>> = victims.iter().filter(is_there).cloned().collect();
-        if few.len() < victims.len() && self.without(&few).is_some() {
+        if few.len() < victims.len() && self.places_without(&few).is_some() {
             *victims = few;
         }
         let mut bundle = victims.len().div_ceil(ONE_BY_ONE_MAX).max(1);
@@ -230,7 +230,7 @@ impl<'s, 'a> Search<'s, 'a> {
             while end > 0 {
                 let from = end.saturating_sub(bundle);
                 let rest = [&victims[..from], &victims[end..]].concat();
-                if self.without(&rest).is_some() {
+                if self.places_without(&rest).is_some() {
                     *victims = rest;
                 }
                 end = from;
@@ -249,8 +249,8 @@ impl<'s, 'a> Search<'s, 'a> {
             if left == 0 || victims[at].keeps.is_some() || !may_move(self.state, victims[at].job) {
                 continue;
             }
-            victims[at].again = self.again(&victims[at]);
-            if victims[at].again.is_some() && self.without(victims).is_some() {
+            victims[at].again = self.as_waiting_mover(&victims[at]);
+            if victims[at].again.is_some() && self.places_without(victims).is_some() {
                 left -= 1;
             } else {
                 victims[at].again = None;
@@ -259,7 +259,7 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 
     /// Lets each job that shrinks keep as many nodes as the others leave it.
-    fn keep_more(&mut self, victims: &mut Vec<Candidate<'a>>) {
+    fn let_shrinking_keep_more(&mut self, victims: &mut Vec<Candidate<'a>>) {
         for at in (0..victims.len()).rev() {
             while let Some(keeps) = victims[at].keeps {
                 let mut more = victims.clone();
@@ -269,7 +269,7 @@ impl<'s, 'a> Search<'s, 'a> {
                     break;
                 }
                 one.keeps = Some(Nodes(keeps.0 + 1));
-                if self.without(&more).is_none() {
+                if self.places_without(&more).is_none() {
                     break;
                 }
                 *victims = more;

@@ -26,7 +26,8 @@ impl Wanted<'_> {
         let switches = cluster.switches();
         let all = (0..switches.count(near.level)).filter_map(|at| u32::try_from(at).ok());
         let off = |switch: u32| {
-            let is_there = |at| switches.of(near.level, at) == Some(SwitchIndex(switch));
+            let is_there =
+                |at| switches.switch_of_node(near.level, at) == Some(SwitchIndex(switch));
             cluster.nodes().map(|(at, _)| !is_there(at)).collect()
         };
         all.map(off).chain((!near.required).then(Vec::new)).collect()

@@ -1,7 +1,7 @@
 //! Step 2: which jobs may start at all now, by the static rules, limits and quotas.
 
 use super::RoundState;
-use crate::model::claims::of_asking;
+use crate::model::claims::of_shape;
 use crate::model::job::WaitingJob;
 use crate::model::shape_cache::ShapeIndex;
 use crate::model::usage_accounting::{Claim, QuotaStatus};
@@ -29,7 +29,7 @@ impl RoundState<'_> {
         admit::admit(job, self.snapshot, &self.arrays, self.now)?;
         let (account, qos) = (job.account.as_ref(), job.qos.as_ref());
         let principal = self.accounting.principal(&job.queue, job.owner, account, qos);
-        let claim = of_asking(self.shapes.get(shape), principal, &self.accounting);
+        let claim = of_shape(self.shapes.get(shape), principal, &self.accounting);
         if let Err(reason) = self.accounting.check_limits(&claim, job.time_limit, self.now) {
             // A shorter job of its class may be within a limit on GPU-minutes.
             let is_own = self.eases_with_time(&reason);
@@ -44,7 +44,7 @@ impl RoundState<'_> {
         let eases = matches!(reason, WaitReason::LimitReached { counted, .. }
             if counted.what == What::GpuMinutes);
         if eases {
-            self.look_again(Some(self.now + Span::from_minutes(1)));
+            self.schedule_next_round(Some(self.now + Span::from_minutes(1)));
         }
         eases
     }

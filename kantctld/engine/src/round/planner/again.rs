@@ -36,7 +36,7 @@ impl Searches {
         Self {
             left,
             for_new: if is_first { 0 } else { left / 2 },
-            is_old: is_old(snapshot, now),
+            is_old: are_results_outdated(snapshot, now),
             found: BTreeMap::new(),
             firsts: BTreeSet::new(),
             ran_out: false,
@@ -50,7 +50,7 @@ impl Searches {
     }
 
     /// Notes that the job keeps others waiting for what its queue lacks.
-    pub fn is_first(&mut self, key: JobKey) {
+    pub fn note_blocking_job(&mut self, key: JobKey) {
         self.firsts.insert(key);
     }
 
@@ -66,7 +66,7 @@ impl Searches {
 }
 
 /// Whether something was freed or became usable since the last round stopped.
-fn is_old(snapshot: &Snapshot, now: Time) -> bool {
+fn are_results_outdated(snapshot: &Snapshot, now: Time) -> bool {
     let cursor = &snapshot.resume_cursor;
     let is_past = |time: Time| cursor.at < time && time <= now;
     let mut planned_starts = snapshot.planned_starts.values();
@@ -79,12 +79,12 @@ fn is_old(snapshot: &Snapshot, now: Time) -> bool {
 
 impl<'a> RoundState<'a> {
     /// Whether an earlier round found that this job keeps others waiting for what its queue lacks.
-    pub(super) fn was_first(&self, key: JobKey) -> bool {
+    pub(super) fn was_blocking(&self, key: JobKey) -> bool {
         self.snapshot.resume_cursor.jobs.get(&key).is_some_and(|known| known.is_first)
     }
 
     /// What to do about this job now. `is_due`: its promised start has come.
-    pub(super) fn step(&mut self, key: JobKey, is_due: bool) -> Step<'a> {
+    pub(super) fn next_step(&mut self, key: JobKey, is_due: bool) -> Step<'a> {
         let known = self.snapshot.resume_cursor.jobs.get(&key).filter(|_| !is_due);
         let searches = &mut self.searches;
         if let Some(known) = known {
@@ -114,27 +114,27 @@ impl<'a> RoundState<'a> {
     ) -> Next {
         let (key, reason) = (considered.job.key, known.reason.clone());
         if let Some(from) = known.no_fit_from {
-            self.shapes.did_not_fit(no.shape, from);
+            self.shapes.note_no_fit(no.shape, from);
         }
         if !known.lacks_room {
-            self.waits.tell(key, reason);
+            self.waits.set_reason(key, reason);
             return Next::MayTry;
         }
-        let next = self.without_room(considered, queue, no, None);
+        let next = self.handle_no_room(considered, queue, no, None);
         let is_head = self.heads.get(&queue.name).is_some_and(|(head, _)| *head == key);
         if is_head && !self.planned_starts.contains_key(&key) {
-            self.waits.repeat(key, reason.clone());
+            self.waits.set_earlier_reason(key, reason.clone());
         }
         if !self.planned_starts.contains_key(&key) {
             match next {
                 Next::KindIsDone | Next::Shorter(_) => {
-                    self.waits.repeat_kind(considered.kind, reason)
+                    self.waits.set_earlier_kind_reason(considered.kind, reason)
                 }
                 Next::ClassIsDone => {
-                    self.waits.repeat_kind(considered.kind, reason.clone());
-                    self.waits.repeat(key, reason);
+                    self.waits.set_earlier_kind_reason(considered.kind, reason.clone());
+                    self.waits.set_earlier_reason(key, reason);
                 }
-                Next::MayTry => self.waits.repeat(key, reason),
+                Next::MayTry => self.waits.set_earlier_reason(key, reason),
             }
         }
         next
@@ -152,7 +152,7 @@ impl<'a> RoundState<'a> {
             let is_old = known.is_old || self.searches.is_old;
             let found = (known.no_fit_from, known.lacks_room, is_old);
             self.searches.found.insert(job.key, found);
-            self.waits.repeat(job.key, known.reason.clone());
+            self.waits.set_earlier_reason(job.key, known.reason.clone());
             if known.lacks_room {
                 failed = Some(job);
             }
@@ -166,7 +166,7 @@ impl<'a> RoundState<'a> {
     }
 
     pub(super) fn shape_of(&mut self, queue: &'a Queue, job: &'a Arc<WaitingJob>) -> ShapeIndex {
-        self.shapes.of(&self.snapshot.cluster, &self.snapshot.policy, queue, job)
+        self.shapes.for_job(&self.snapshot.cluster, &self.snapshot.policy, queue, job)
     }
 
     /// What to pass to the next round, after the reasons were made.
@@ -177,7 +177,7 @@ impl<'a> RoundState<'a> {
         }
         let jobs = searches.found.iter().filter_map(|(key, found)| {
             let (no_fit_from, lacks_room, is_old) = *found;
-            let reason = waits.said(self.snapshot, *key)?.clone();
+            let reason = waits.known_reason(self.snapshot, *key)?.clone();
             let is_first = searches.firsts.contains(key);
             Some((*key, Searched { no_fit_from, lacks_room, is_old, is_first, reason }))
         });
@@ -198,7 +198,7 @@ impl<'a> RoundState<'a> {
             .planned_starts
             .keys()
             .filter(|key| !self.planned_starts.contains_key(key));
-        gone.into_iter().any(|key| self.snapshot.waiting(*key).is_some() && !starts(*key))
+        gone.into_iter().any(|key| self.snapshot.waiting_job(*key).is_some() && !starts(*key))
     }
 
     /// Whether there was more to search for than a round may.

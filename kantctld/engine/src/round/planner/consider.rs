@@ -2,7 +2,7 @@
 //! class or kind.
 
 use super::full::KnownRoom;
-use super::future_claim::is_of_queue;
+use super::future_claim::is_queue_shortage;
 use super::{NoRoom, RoundState, start};
 use crate::model::job::{UNLIMITED, WaitingJob};
 use crate::model::resume_cursor::Step;
@@ -19,11 +19,11 @@ use std::sync::Arc;
 
 impl<'a> RoundState<'a> {
     pub fn consider(&mut self, considered: &Considered<'a>) -> Next {
-        let Some(awaiting) = self.set_aside(considered.job.key) else {
+        let Some(awaiting) = self.remove_own_claim(considered.job.key) else {
             return self.consider_job(considered);
         };
         let next = self.consider_job(considered);
-        self.put_back(considered.job.key, awaiting);
+        self.restore_own_claim(considered.job.key, awaiting);
         next
     }
 
@@ -49,24 +49,29 @@ impl<'a> RoundState<'a> {
         let shape = self.shapes.of_kind(kind, &snapshot.cluster, &snapshot.policy, own);
         let quota_status = match self.admit(job, shape) {
             Ok(quota_status) => quota_status,
-            Err(Refused::Job(reason)) if !is_of_queue(&reason) => {
-                self.waits.tell(job.key, reason);
+            Err(Refused::Job(reason)) if !is_queue_shortage(&reason) => {
+                self.waits.set_reason(job.key, reason);
                 return Next::MayTry;
             }
-            Err(refused) => return self.without_quota(considered, queue, shape, refused),
+            Err(refused) => return self.handle_refused(considered, queue, shape, refused),
         };
-        self.meet(job.key);
+        self.drop_later_promises(job.key);
         let kept = self
             .planned_starts
             .get(&job.key)
             .filter(|planned_start| !planned_start.nodes.is_empty());
         let planned_start = kept.map(|planned_start| planned_start.at);
         if self.stays_as_planned(job, shape) {
-            return self.without_room(considered, queue, NoRoom { job, shape, quota_status }, None);
+            return self.handle_no_room(
+                considered,
+                queue,
+                NoRoom { job, shape, quota_status },
+                None,
+            );
         }
         let no = NoRoom { job, shape, quota_status };
-        let is_due = planned_start.is_some_and(|at| at <= self.now) || self.was_first(job.key);
-        let step = self.step(job.key, is_due);
+        let is_due = planned_start.is_some_and(|at| at <= self.now) || self.was_blocking(job.key);
+        let step = self.next_step(job.key, is_due);
         if let (Some(first), Step::Search | Step::Repeat(_)) = (job.together, &step) {
             return self.start_together(first, matches!(step, Step::Repeat(_)), false);
         }
@@ -92,9 +97,9 @@ impl<'a> RoundState<'a> {
         // Others of its shape did not fit because of what is kept for this job, but the job itself
         // may.
         if !has_planned_start && self.shapes.cannot_fit(shape, ends) {
-            return self.without_room(considered, queue, no, None);
+            return self.handle_no_room(considered, queue, no, None);
         }
-        if !is_due && !self.was_first(job.key) {
+        if !is_due && !self.was_blocking(job.key) {
             self.searches.count();
         }
         let found = match self.known_room(considered.kind, job, shape) {
@@ -112,38 +117,38 @@ impl<'a> RoundState<'a> {
                 self.planned_starts.remove(&job.key);
                 self.eases_with_time(&reason);
                 self.searches.without_success(job.key, None, false);
-                if is_of_queue(&reason) {
-                    return self.without_quota(considered, queue, shape, Refused::Job(reason));
+                if is_queue_shortage(&reason) {
+                    return self.handle_refused(considered, queue, shape, Refused::Job(reason));
                 }
-                self.waits.tell(job.key, reason);
+                self.waits.set_reason(job.key, reason);
                 Next::MayTry
             }
             Err(start::Obstacle::Claimed(other)) => {
                 // Other jobs of its shape may be of another user, or shorter.
                 self.searches.without_success(job.key, None, true);
-                self.without_room(considered, queue, no, Some(other))
+                self.handle_no_room(considered, queue, no, Some(other))
             }
             Err(start::Obstacle::NoRoom) => {
                 // There would be no room even if nothing were kept. A shorter job does not fit
                 // either, unless others might be preempted for it.
                 let by_limit = self.ends_by(job.time_limit);
-                let from = if self.asks_others(queue) { by_limit } else { self.now };
-                self.no_room_from(no, from);
-                self.without_room(considered, queue, no, None)
+                let from = if self.may_preempt_others(queue) { by_limit } else { self.now };
+                self.note_no_room_from(no, from);
+                self.handle_no_room(considered, queue, no, None)
             }
             Err(start::Obstacle::Kept(other)) => {
                 // What is kept matters for an end only if it begins before that end. A shorter job
                 // of its kind may pass if it ends before the last of those.
                 let since = self.last_kept_before(ends).map_or(self.now, |at| at + Span(1));
-                self.no_room_from(no, since);
-                self.without_room(considered, queue, no, other)
+                self.note_no_room_from(no, since);
+                self.handle_no_room(considered, queue, no, other)
             }
         }
     }
 
     /// Notes that no job of its shape that ends then or later fits.
-    fn no_room_from(&mut self, no: NoRoom<'a>, from: Time) {
-        self.shapes.did_not_fit(no.shape, from);
+    fn note_no_room_from(&mut self, no: NoRoom<'a>, from: Time) {
+        self.shapes.note_no_fit(no.shape, from);
         let no_fit_from = self.shapes.no_fit_from(no.shape);
         self.searches.without_success(no.job.key, no_fit_from, true);
     }
@@ -155,13 +160,13 @@ impl<'a> RoundState<'a> {
     }
 
     fn class_waits(&mut self, considered: &Considered<'a>, reason: WaitReason) -> Next {
-        self.waits.tell_class(considered.class, reason);
+        self.waits.set_class_reason(considered.class, reason);
         Next::ClassIsDone
     }
 
     /// Handles a job that a limit or a quota refuses: other jobs may be preempted for it. As the
     /// first of its queue, it gets a promise for what its queue or an ancestor lacks, as for room.
-    fn without_quota(
+    fn handle_refused(
         &mut self,
         considered: &Considered<'a>,
         queue: &'a Queue,
@@ -170,18 +175,18 @@ impl<'a> RoundState<'a> {
     ) -> Next {
         let job = considered.job;
         let (Refused::Job(reason) | Refused::Class(reason)) = &refused;
-        let is_first = self.is_first_without_quota(queue, job, shape, reason);
+        let is_first = self.blocks_queue_for_quota(queue, job, shape, reason);
         if is_first {
-            self.searches.is_first(job.key);
+            self.searches.note_blocking_job(job.key);
             self.heads.entry(&queue.name).or_insert((job.key, 0));
         }
         if let WaitReason::QuotaExceeded { queue: refused_by, .. } = reason {
-            let claim = self.claim(job, shape);
+            let claim = self.claim_of_job(job, shape);
             let quota_status = self.accounting.quota_status_below(refused_by, &claim);
-            if self.ask(queue, NoRoom { job, shape, quota_status }, true) {
+            if self.try_preempt(queue, NoRoom { job, shape, quota_status }, true) {
                 if !self.yielders.contains_key(&job.key) {
                     // Its victims are gone, and it waits for other jobs to end.
-                    self.waits.tell(job.key, reason.clone());
+                    self.waits.set_reason(job.key, reason.clone());
                 }
                 return Next::MayTry;
             }
@@ -197,7 +202,7 @@ impl<'a> RoundState<'a> {
         match refused {
             Refused::Class(reason) if !is_kept => self.class_waits(considered, reason),
             Refused::Job(reason) | Refused::Class(reason) => {
-                self.waits.tell(job.key, reason);
+                self.waits.set_reason(job.key, reason);
                 Next::MayTry
             }
         }
@@ -205,23 +210,23 @@ impl<'a> RoundState<'a> {
 
     /// Whether a job keeps others of its queue waiting for what the queue lacks. A job does not if
     /// the quota or limit refuses it even when nothing else runs.
-    pub(super) fn is_first_without_quota(
+    pub(super) fn blocks_queue_for_quota(
         &mut self,
         queue: &'a Queue,
         job: &'a Arc<WaitingJob>,
         shape: ShapeIndex,
         reason: &WaitReason,
     ) -> bool {
-        if !is_of_queue(reason)
+        if !is_queue_shortage(reason)
             || queue.behind == Behind::Pass
             || self.queue_is_done(&queue.name)
-            || self.never_fits(shape).is_some()
+            || self.never_fits_reason(shape).is_some()
         {
             return false;
         }
         let snapshot = self.snapshot;
         let components: Vec<&'a Arc<WaitingJob>> = match job.together {
-            Some(first) => snapshot.wait_queue.together(first).collect(),
+            Some(first) => snapshot.wait_queue.components_with(first).collect(),
             None => vec![job],
         };
         let mut shapes = Vec::new();
@@ -238,17 +243,17 @@ impl<'a> RoundState<'a> {
     }
 
     /// Notes a job without room, and makes a promise if its queue does.
-    pub(super) fn without_room(
+    pub(super) fn handle_no_room(
         &mut self,
         considered: &Considered<'a>,
         queue: &'a Queue,
         job: NoRoom<'a>,
         kept_for: Option<JobKey>,
     ) -> Next {
-        let is_possible = self.snapshot.full.is_possible(considered.kind);
-        if let Some(reason) = (!is_possible).then(|| self.never_fits(job.shape)).flatten() {
+        let is_possible = self.snapshot.full.fits_idle_cluster(considered.kind);
+        if let Some(reason) = (!is_possible).then(|| self.never_fits_reason(job.shape)).flatten() {
             // It keeps no other job waiting (man squeue, BadConstraints).
-            self.waits.tell_kind(considered.kind, reason);
+            self.waits.set_kind_reason(considered.kind, reason);
             return Next::KindIsDone;
         }
         if !is_possible {
@@ -257,10 +262,10 @@ impl<'a> RoundState<'a> {
         let head = self.heads.entry(&queue.name).or_insert((job.job.key, 0));
         if head.0 == job.job.key {
             // The reason of its kind does not apply to the first job, for which the others wait.
-            self.waits.note(job.job.key, job.shape, kept_for);
+            self.waits.note_no_room(job.job.key, job.shape, kept_for);
         }
         // 6. Preempt; otherwise 5. backfill.
-        let reserved = self.ask(queue, job, false)
+        let reserved = self.try_preempt(queue, job, false)
             || (queue.behind == Behind::Backfill
                 && !self.queue_is_done(&queue.name)
                 && self.reserve(queue, job.job, job.shape));
@@ -274,18 +279,18 @@ impl<'a> RoundState<'a> {
             let ends = self.ends_by(Some(shortest).filter(|limit| *limit < UNLIMITED));
             let all_done = queue.behind != Behind::Backfill || self.queue_is_done(&queue.name);
             if all_done && self.shapes.cannot_fit(job.shape, ends) {
-                self.waits.note_kind(considered.kind, job.shape, kept_for);
+                self.waits.note_kind_no_room(considered.kind, job.shape, kept_for);
                 // Age may come before priority there, so jobs behind this one may still preempt
                 // others.
                 let may_ask = queue.preemption.by_priority && queue.order == Order::Multifactor;
                 return if may_ask { Next::ClassIsDone } else { Next::KindIsDone };
             }
             if all_done && let Some(limit) = self.shapes.fits_below(job.shape, self.now) {
-                self.waits.note_kind(considered.kind, job.shape, kept_for);
+                self.waits.note_kind_no_room(considered.kind, job.shape, kept_for);
                 return Next::Shorter(limit);
             }
         }
-        self.waits.note(job.job.key, job.shape, kept_for);
+        self.waits.note_no_room(job.job.key, job.shape, kept_for);
         Next::MayTry
     }
 }

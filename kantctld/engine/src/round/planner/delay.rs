@@ -32,7 +32,7 @@ impl RoundState<'_> {
             by_limit <= shadow.at
                 || (expected <= shadow.at
                     && shadow.delay.allows(expected, by_limit)
-                    && self.bookings.last_before(shadow.delay.over_by()).is_none())
+                    && self.bookings.last_before(shadow.delay.ended_by()).is_none())
         };
         let is_allowed =
             self.bookings.last_before(by_limit).is_none() && self.shadows.iter().all(allows);
@@ -41,7 +41,7 @@ impl RoundState<'_> {
 
     /// How much the start of this job may be delayed, which is planned for that time now.
     pub(super) fn delay_allowed(&self, queue: &Queue, job: &WaitingJob, at: Time) -> DelayAllowed {
-        let before = self.snapshot.planned_starts.get(&job.key).map(PlannedStart::first);
+        let before = self.snapshot.planned_starts.get(&job.key).map(PlannedStart::earliest_planned);
         DelayAllowed::of(queue, job, before.map_or(at, |before| before.min(at)))
     }
 
@@ -50,7 +50,7 @@ impl RoundState<'_> {
     ///
     /// A job that ends after the planned start needs nodes that the planned job does not count on,
     /// that hold both, or that the planned job can spare.
-    pub(super) fn delays(
+    pub(super) fn delayed_job(
         &mut self,
         id: PartId,
         job: &WaitingJob,
@@ -59,19 +59,19 @@ impl RoundState<'_> {
     ) -> Option<JobKey> {
         let ends = self.planned_end(job);
         let shape = self.shapes.get(index);
-        let needs = shape.nodes()?.0 as usize;
-        let part = shape.demand.even_part(shape.nodes()?, 0);
+        let needs = shape.node_count()?.0 as usize;
+        let part = shape.demand.even_part(shape.node_count()?, 0);
         (0..self.shadows.len()).find_map(|which| {
             let shadow = &self.shadows[which].1;
             let (kept, spare) = shadow.part_and_spare().filter(|_| ends > shadow.at)?;
-            let safe = self.safe(id, which, (index, part, kept), nodes);
+            let safe = self.count_safe_nodes(id, which, (index, part, kept), nodes);
             (safe < needs.saturating_sub(spare)).then_some(self.shadows[which].1.key)
         })
     }
 
     /// How many of these nodes, which are all that hold this part, the shadow does not count on, or
     /// hold both. Kept until the next decision unless bookings matter as well.
-    fn safe(
+    fn count_safe_nodes(
         &mut self,
         id: PartId,
         which: usize,
@@ -115,8 +115,9 @@ impl RoundState<'_> {
         (shadow, kept): (&Shadow, Part),
     ) -> bool {
         let class = &self.trial.cluster.node(at).class;
-        let own = shape.demand.takes(part, class);
-        let kept = self.shapes.get(shadow.shape).fewest().demand.takes(kept, class);
+        let own = shape.demand.usage_on_class(part, class);
+        let kept =
+            self.shapes.get(shadow.shape).with_fewest_tasks().demand.usage_on_class(kept, class);
         let then = self.bookings.tally(&self.trial, at, shadow.at, self.now);
         let shares = own.milli > GpuMilli::ZERO || kept.milli > GpuMilli::ZERO;
         let both = own.resources.plus(kept.resources);

@@ -27,7 +27,7 @@ impl<'a> RoundState<'a> {
     }
 
     /// Runs a search as if nothing were kept for these jobs.
-    pub(crate) fn without_own<T>(
+    pub(crate) fn without_own_bookings<T>(
         &mut self,
         keys: &[JobKey],
         search: impl FnOnce(&mut Self) -> T,
@@ -51,7 +51,7 @@ impl<'a> RoundState<'a> {
         let Decision::Start { allocation, .. } = &self.decisions[place] else { return false };
         let shares = allocation.shares();
         let nodes: Vec<NodeIndex> =
-            self.trial.cluster.places(shares).into_iter().flatten().collect();
+            self.trial.cluster.node_indices(shares).into_iter().flatten().collect();
         let claim = crate::model::claims::of_start(
             job,
             shares.iter().zip(nodes.iter().copied()),
@@ -70,7 +70,7 @@ impl<'a> RoundState<'a> {
             self.accounting.add(&claim, ends_by);
             return false;
         }
-        self.trial.keep(checkpoint);
+        self.trial.commit(checkpoint);
         self.arrays = arrays;
         if let Some(last) = self.decisions.pop() {
             self.decisions[place] = last;
@@ -78,7 +78,7 @@ impl<'a> RoundState<'a> {
         let before = |started: &(_, Option<_>)| *started == (claim.clone(), ends_by);
         if let Some(at) = self.started.iter().position(before) {
             let (claim, ends_by) = self.started.remove(at);
-            self.future_claims.iter_mut().for_each(|one| one.forget(&claim, ends_by));
+            self.future_claims.iter_mut().for_each(|one| one.revert_start(&claim, ends_by));
         }
         true
     }

@@ -66,21 +66,21 @@ impl RoundState<'_> {
         let Some(part) = self.snapshot.wait_queue.kind_of(kind).map(|kind| kind.part) else {
             return KnownRoom::Unknown;
         };
-        if !self.counts_nodes(job, self.shapes.get(index)) {
+        if !self.fits_by_node_count(job, self.shapes.get(index)) {
             return KnownRoom::Unknown;
         }
-        let needs = self.shapes.get(index).nodes().unwrap_or_default().0 as usize;
+        let needs = self.shapes.get(index).node_count().unwrap_or_default().0 as usize;
         if self.are_too_few(part, needs) {
             return KnownRoom::None;
         }
-        match self.may_hold(part) {
+        match self.nodes_that_may_hold(part) {
             None => return KnownRoom::Unknown,
             Some(holding) if holding.nodes.len() < needs => return KnownRoom::None,
             Some(_) => {}
         }
         let nodes = self.nodes_that_hold(part, job, index);
         let shape = self.shapes.get(index);
-        let each = shape.demand.even_part(shape.nodes().unwrap_or_default(), 0);
+        let each = shape.demand.even_part(shape.node_count().unwrap_or_default(), 0);
         let is_open = self.bookings.is_empty() && job.reservation.is_none();
         let (mut has_open, mut has_room) = (false, false);
         for side in shape.sides() {
@@ -94,7 +94,7 @@ impl RoundState<'_> {
             has_room |= is_open || left().take(needs).count() == needs;
         }
         match (has_open, has_room) {
-            (_, true) => match self.delays(part, job, index, &nodes) {
+            (_, true) => match self.delayed_job(part, job, index, &nodes) {
                 Some(delayed) => KnownRoom::Kept(Some(delayed)),
                 None => KnownRoom::Among(nodes),
             },
@@ -109,17 +109,21 @@ impl RoundState<'_> {
         if !self.snapshot.is_silent
             || !self.awaiting.is_empty()
             || !self.snapshot.resume_cursor.is_empty()
-            || self.asks_others(queue)
+            || self.may_preempt_others(queue)
             || self.planned_kinds.contains(&kind.id)
         {
             return false;
         }
-        let Some(known) = self.snapshot.full.of(kind.part).map(|known| known.needs) else {
+        let Some(known) =
+            self.snapshot.full.candidates_for_part(kind.part).map(|known| known.needs)
+        else {
             return false;
         };
         let needs = kind.nodes.map_or(known, |nodes| nodes.0 as usize);
         self.are_too_few(kind.part, needs)
-            || self.may_hold(kind.part).is_some_and(|holding| holding.nodes.len() < needs)
+            || self
+                .nodes_that_may_hold(kind.part)
+                .is_some_and(|holding| holding.nodes.len() < needs)
             || self.all_delay(kind, needs)
     }
 
@@ -128,7 +132,7 @@ impl RoundState<'_> {
         if let Some(holding) = self.found_full.holding.get(&part) {
             return holding.nodes.len() < needs;
         }
-        self.snapshot.full.of(part).is_some_and(|known| {
+        self.snapshot.full.candidates_for_part(part).is_some_and(|known| {
             known.nodes.len() + self.snapshot.full.freed_since(known.since).len() < needs
         })
     }
@@ -150,9 +154,9 @@ impl RoundState<'_> {
     }
 
     /// The only nodes that may hold this part. `None`: it is not known.
-    fn may_hold(&mut self, part: PartId) -> Option<&Holding> {
+    fn nodes_that_may_hold(&mut self, part: PartId) -> Option<&Holding> {
         if !self.found_full.holding.contains_key(&part) {
-            let known = self.snapshot.full.of(part)?;
+            let known = self.snapshot.full.candidates_for_part(part)?;
             let freed = self.snapshot.full.freed_since(known.since);
             if freed.len() > FREED_MAX.max(self.snapshot.cluster.len() / 4) {
                 return None;
@@ -187,7 +191,7 @@ impl RoundState<'_> {
             return known.nodes.clone();
         }
         let shape = self.shapes.get(index);
-        let each = shape.demand.even_part(shape.nodes().unwrap_or_default(), 0);
+        let each = shape.demand.even_part(shape.node_count().unwrap_or_default(), 0);
         let sides = shape.sides();
         let nothing = Bookings::default();
         let open = |side: &Placing| NodeSearch {
@@ -203,7 +207,7 @@ impl RoundState<'_> {
     }
 
     /// Whether jobs of this queue may ask others to give up nodes.
-    pub(super) fn asks_others(&self, queue: &Queue) -> bool {
+    pub(super) fn may_preempt_others(&self, queue: &Queue) -> bool {
         queue.preemption.by_priority || (queue.preemption.reclaim && self.snapshot.has_bounds)
     }
 
@@ -216,11 +220,11 @@ impl RoundState<'_> {
         index: ShapeIndex,
     ) -> Option<bool> {
         let shape = self.shapes.get(index);
-        if !self.snapshot.is_silent || !self.counts_nodes(job, shape) {
+        if !self.snapshot.is_silent || !self.fits_by_node_count(job, shape) {
             return None;
         }
-        let needs = shape.nodes()?.0 as usize;
-        let each = shape.demand.even_part(shape.nodes()?, 0);
+        let needs = shape.node_count()?.0 as usize;
+        let each = shape.demand.even_part(shape.node_count()?, 0);
         let (mut holding, mut is_open) = (Vec::new(), false);
         let mut least = Takes::default();
         for side in shape.sides() {
@@ -265,7 +269,7 @@ impl RoundState<'_> {
 
     /// Whether the job fits exactly if enough nodes hold one and the same part, and nothing is kept
     /// for it or for jobs that wait for victims.
-    fn counts_nodes(&self, job: &WaitingJob, shape: &Shape<'_>) -> bool {
+    fn fits_by_node_count(&self, job: &WaitingJob, shape: &Shape<'_>) -> bool {
         has_one_part(job, shape)
             && self.awaiting.is_empty()
             && !self.planned_starts.contains_key(&job.key)
@@ -275,7 +279,7 @@ impl RoundState<'_> {
 /// Whether the job fits exactly if enough nodes hold one and the same part.
 pub(super) fn has_one_part(job: &WaitingJob, shape: &Shape<'_>) -> bool {
     let request = &job.request;
-    let is_even = shape.nodes().is_some_and(|nodes| {
+    let is_even = shape.node_count().is_some_and(|nodes| {
         let ends = [0, nodes.0.saturating_sub(1)];
         let [first, last] = ends.map(|rank| shape.demand.even_part(nodes, rank));
         first == last

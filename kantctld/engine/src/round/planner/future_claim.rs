@@ -53,7 +53,7 @@ impl FutureClaim {
     }
 
     /// Reverts [`RoundState::note_start`] for this claim.
-    pub(super) fn forget(&mut self, claim: &Claim, ends_by: Option<Time>) {
+    pub(super) fn revert_start(&mut self, claim: &Claim, ends_by: Option<Time>) {
         if ends_by.is_none_or(|ends| self.at < ends) {
             self.accounting.remove(claim, ends_by);
         }
@@ -61,7 +61,7 @@ impl FutureClaim {
 }
 
 /// Whether a job waits for something that its queue or an ancestor lacks now but may have later.
-pub(super) const fn is_of_queue(reason: &WaitReason) -> bool {
+pub(super) const fn is_queue_shortage(reason: &WaitReason) -> bool {
     matches!(
         reason,
         WaitReason::QuotaExceeded { .. } | WaitReason::LimitReached { bound: Bound::Queue(_), .. }
@@ -80,13 +80,15 @@ impl<'a> RoundState<'a> {
         if !self.snapshot.has_bounds {
             return Some(from);
         }
-        let claim = self.claim(job, shape);
+        let claim = self.claim_of_job(job, shape);
         let mut ends = self.ends();
-        let future_claims =
-            self.future_claims.iter().filter(|future_claim| self.is_claimed(future_claim, job.key));
+        let future_claims = self
+            .future_claims
+            .iter()
+            .filter(|future_claim| self.is_still_promised(future_claim, job.key));
         let mut pledged: Vec<Time> = future_claims.filter_map(FutureClaim::ends_by).collect();
         pledged.sort_unstable();
-        let mut accounting = self.accounting.of_principal(claim.who);
+        let mut accounting = self.accounting.for_principal(claim.who);
         let mut time = from;
         for _ in 0..ENDS_MAX {
             while let Some((_, claim, ends_by)) = ends.next_if(|(end, ..)| *end <= time) {
@@ -110,14 +112,14 @@ impl<'a> RoundState<'a> {
     fn ends(&self) -> Peekable<impl Iterator<Item = End<'a>> + use<'a>> {
         let (snapshot, soon) = (self.snapshot, self.now + Span(1));
         let leaving = self.on_the_way_out().filter_map(|key| {
-            let (claim, job) = (snapshot.claim_of(key)?, snapshot.running(key)?);
+            let (claim, job) = (snapshot.claim_of(key)?, snapshot.running_job(key)?);
             Some((soon, Cow::Borrowed(claim), job.ends_by))
         });
         let started = self.started.iter();
         let started =
             started.filter_map(|(claim, end)| Some(((*end)?, Cow::Owned(claim.clone()), *end)));
         let given_up = self.parts.iter().flat_map(|(key, part)| {
-            let ends = snapshot.running(*key).and_then(|job| job.ends_by);
+            let ends = snapshot.running_job(*key).and_then(|job| job.ends_by);
             let rest = ends.map(|end| (end.max(soon), Cow::Owned(part.rest.clone()), ends));
             [(soon, Cow::Owned(part.claim.clone()), ends)].into_iter().chain(rest)
         });
@@ -142,7 +144,7 @@ impl<'a> RoundState<'a> {
 
     /// The usage accounting of this principal at a time, without what is promised.
     fn accounting_at(&mut self, time: Time, who: Principal) -> UsageAccounting {
-        let mut accounting = self.accounting.of_principal(who);
+        let mut accounting = self.accounting.for_principal(who);
         if time > self.now {
             for (_, claim, ends_by) in self.ends().take_while(|(end, ..)| *end <= time) {
                 accounting.remove(&claim, ends_by);
@@ -152,20 +154,20 @@ impl<'a> RoundState<'a> {
     }
 
     /// The claim of a job, as far as it is known.
-    pub(super) fn claim(&mut self, job: &WaitingJob, shape: ShapeIndex) -> Claim {
+    pub(super) fn claim_of_job(&mut self, job: &WaitingJob, shape: ShapeIndex) -> Claim {
         if let Some(known) = self.priced.get(&job.key) {
             return known.clone();
         }
         let (account, qos) = (job.account.as_ref(), job.qos.as_ref());
         let principal = self.accounting.principal(&job.queue, job.owner, account, qos);
-        crate::model::claims::of_asking(self.shapes.get(shape), principal, &self.accounting)
+        crate::model::claims::of_shape(self.shapes.get(shape), principal, &self.accounting)
     }
 
     /// Notes what a promised job will need.
     pub(super) fn add_future_claim(&mut self, job: &WaitingJob, shape: ShapeIndex, at: Time) {
         self.future_claims.retain(|future_claim| future_claim.key != job.key);
         if self.snapshot.has_bounds && self.future_claims.len() < FUTURE_CLAIMS_MAX {
-            let claim = self.claim(job, shape);
+            let claim = self.claim_of_job(job, shape);
             let accounting = self.accounting_at(at, claim.who);
             let (key, limit) = (job.key, job.time_limit);
             self.future_claims.push(FutureClaim { key, at, limit, claim, accounting });
@@ -183,7 +185,7 @@ impl<'a> RoundState<'a> {
         self.started.push((claim, ends_by));
     }
 
-    fn is_claimed(&self, future_claim: &FutureClaim, but: JobKey) -> bool {
+    fn is_still_promised(&self, future_claim: &FutureClaim, but: JobKey) -> bool {
         future_claim.key != but
             && self
                 .planned_starts
@@ -202,7 +204,7 @@ impl<'a> RoundState<'a> {
         but: [JobKey; 2],
     ) -> bool {
         let is_other = |other: &&FutureClaim| {
-            other.holds_at(at) && !but.contains(&other.key) && self.is_claimed(other, but[0])
+            other.holds_at(at) && !but.contains(&other.key) && self.is_still_promised(other, but[0])
         };
         let others: Vec<&FutureClaim> = self.future_claims.iter().filter(is_other).collect();
         others.iter().for_each(|other| accounting.add(&other.claim, other.ends_by()));
@@ -225,7 +227,7 @@ impl<'a> RoundState<'a> {
             let future_claim = &self.future_claims[which];
             let overlaps =
                 from <= future_claim.at && ends_by.is_none_or(|ends| future_claim.at < ends);
-            if !overlaps || !self.is_claimed(future_claim, key) {
+            if !overlaps || !self.is_still_promised(future_claim, key) {
                 return None;
             }
             let FutureClaim { key: other, limit, at, .. } = *future_claim;

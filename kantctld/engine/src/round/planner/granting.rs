@@ -10,7 +10,7 @@ use crate::model::shape::Shape;
 use crate::model::shape_cache::{RoomIndex, ShapeIndex};
 use crate::place::backfill::earliest::Window;
 use crate::place::fit::gang::{Layout, lay_out};
-use crate::place::placing::{Placed, filled_in};
+use crate::place::placing::{Placed, with_chosen_devices};
 use crate::policy::admit::{Refused, admit};
 use common::id::JobKey;
 use common::policy::queue::Queue;
@@ -51,7 +51,7 @@ impl<'a> RoundState<'a> {
     }
 
     /// Whether this room is known to be full, even without what is kept for others.
-    pub(crate) fn is_full(&self, room: RoomIndex) -> bool {
+    pub(crate) fn is_room_full(&self, room: RoomIndex) -> bool {
         self.full.contains(&room)
     }
 
@@ -71,13 +71,13 @@ impl<'a> RoundState<'a> {
         }
         let room = self.shapes.room_of(shape);
         if self.full.contains(&room) {
-            self.shapes.did_not_fit(shape, ends);
+            self.shapes.note_no_fit(shape, ends);
             return Err(None);
         }
         match self.try_start_with(job, shape, &[], most) {
             Ok(()) => Ok(()),
             Err(Obstacle::NoRoom) => {
-                self.shapes.did_not_fit(shape, ends);
+                self.shapes.note_no_fit(shape, ends);
                 self.full.insert(room);
                 Err(None)
             }
@@ -87,7 +87,7 @@ impl<'a> RoundState<'a> {
     }
 
     /// Keeps the promises of earlier rounds, even against jobs whose turn comes first.
-    pub(crate) fn honour_planned_starts(&mut self) {
+    pub(crate) fn protect_planned_starts(&mut self) {
         self.unmet.clear();
     }
 
@@ -120,7 +120,7 @@ impl<'a> RoundState<'a> {
         _ = self.start_together(first, false, with_fewest);
     }
 
-    pub(crate) fn find(
+    pub(crate) fn find_place(
         &self,
         job: &WaitingJob,
         shape: &Shape<'a>,
@@ -129,20 +129,20 @@ impl<'a> RoundState<'a> {
         shape.sides().into_iter().find_map(|side| {
             let search = self.node_search_of(job, shape, side, fence);
             let layout = lay_out(&search)?;
-            Some((layout.clone(), filled_in(&search, layout)))
+            Some((layout.clone(), with_chosen_devices(&search, layout)))
         })
     }
 
     /// Notes a job that may start and has no room.
-    pub(crate) fn has_no_room(&mut self, job: &WaitingJob, shape: ShapeIndex) {
-        match self.never_fits(shape) {
-            Some(never) => self.waits.tell(job.key, never),
-            None => self.waits.note(job.key, shape, None),
+    pub(crate) fn note_no_room(&mut self, job: &WaitingJob, shape: ShapeIndex) {
+        match self.never_fits_reason(shape) {
+            Some(never) => self.waits.set_reason(job.key, never),
+            None => self.waits.note_no_room(job.key, shape, None),
         }
     }
 
     /// Notes a job that does not start, whatever is free.
-    pub(crate) fn is_refused(&mut self, key: JobKey, reason: WaitReason) {
-        self.waits.tell(key, reason);
+    pub(crate) fn note_refusal(&mut self, key: JobKey, reason: WaitReason) {
+        self.waits.set_reason(key, reason);
     }
 }

@@ -58,7 +58,7 @@ impl<'a> RoundState<'a> {
     pub(crate) fn grow(&mut self) {
         let later = self.snapshot.growing.values().filter_map(|growing| growing.not_before);
         let soonest = later.filter(|time| *time > self.now).min();
-        self.look_again(soonest);
+        self.schedule_next_round(soonest);
         let mut growers = self.growers();
         let mut kept = None;
         while let Some(at) = next(&growers) {
@@ -72,15 +72,15 @@ impl<'a> RoundState<'a> {
             let first = kept.is_none();
             let kept = kept.get_or_insert_with(|| self.kept_by_waiting());
             if first {
-                growers.retain_mut(|grower| self.keep_off(grower, kept));
+                growers.retain_mut(|grower| self.mark_kept_nodes(grower, kept));
                 continue;
             }
             let grower = &mut growers[at];
-            if let Some((node, share)) = found.filter(|found| self.takes_more(grower, found)) {
+            if let Some((node, share)) = found.filter(|found| self.try_take_share(grower, found)) {
                 grower.has += share.tasks;
                 grower.off[node.at()] = true;
                 grower.on.push(node);
-                self.give(grower, share);
+                self.decide_growth(grower, share);
             } else {
                 growers.swap_remove(at);
             }
@@ -92,11 +92,11 @@ impl<'a> RoundState<'a> {
     fn growers(&self) -> Vec<Grower<'a>> {
         let snapshot = self.snapshot;
         let grower = |(key, growing): (&JobKey, &'a Arc<Growing>)| {
-            let job = snapshot.running(*key)?;
+            let job = snapshot.running_job(*key)?;
             let ends = job.ends_by.unwrap_or(NEVER);
             let is_worth_it = ends.since(self.now) >= LEFT_MIN;
-            let may_go_on = job.may_be_asked() && job.yields_to.is_none();
-            let is_asked = self.is_on_the_way_out(*key) || self.was_asked(*key);
+            let may_go_on = job.may_be_preempted() && job.yields_to.is_none();
+            let is_asked = self.is_on_the_way_out(*key) || self.is_already_preempted(*key);
             let may_lose = job.preemptible || !snapshot.policy.fair_sharing;
             let has = job.allocation.tasks();
             let is_time = growing.not_before.is_none_or(|time| time <= self.now);
@@ -122,7 +122,7 @@ impl<'a> RoundState<'a> {
             on.iter().copied().chain(never).for_each(|at| off[at.at()] = true);
             if let Some(near) = asked.near.filter(|near| near.required) {
                 // If a node's place in the network is not known, it is not near.
-                let under = |at| cluster.switches().of(near.level, at);
+                let under = |at| cluster.switches().switch_of_node(near.level, at);
                 let own = on
                     .first()
                     .and_then(|at| under(*at))
@@ -140,13 +140,13 @@ impl<'a> RoundState<'a> {
     }
 
     /// Takes the share if limits, quotas and promises allow it. Returns whether it did.
-    fn takes_more(&mut self, grower: &Grower<'_>, (at, share): &(NodeIndex, Share)) -> bool {
+    fn try_take_share(&mut self, grower: &Grower<'_>, (at, share): &(NodeIndex, Share)) -> bool {
         let (job, at) = (grower.job, *at);
         let checkpoint = self.trial.checkpoint();
         for holder in HoldingJob::new(job, Arc::from([share.clone()])).holders() {
             self.trial.take(at, holder);
         }
-        let is_free = self.hurt(&[at], grower.ends).is_empty();
+        let is_free = self.harmed_shadows(&[at], grower.ends).is_empty();
         let shares = std::slice::from_ref(share);
         let claim =
             crate::model::claims::of_part(job, 0, shares, self.trial.cluster, &self.accounting);
@@ -156,19 +156,19 @@ impl<'a> RoundState<'a> {
             && self.admit_beside(&claim).is_ok()
             && self.broken_future_claim(job.key, &claim, self.now, job.ends_by).is_none();
         if is_allowed {
-            self.trial.keep(checkpoint);
+            self.trial.commit(checkpoint);
             self.accounting.add(&claim, job.ends_by);
             // Promises count on it from now on, also within this round.
             self.note_start(claim, job.ends_by);
         } else {
             self.trial.roll_back(checkpoint);
-            self.look(&[at], grower.ends);
+            self.update_shadows(&[at], grower.ends);
         }
         is_allowed
     }
 
     /// Decides that the job gets this share, with what it got before.
-    fn give(&mut self, grower: &mut Grower<'_>, share: Share) {
+    fn decide_growth(&mut self, grower: &mut Grower<'_>, share: Share) {
         grower.got.push(share);
         let (own, attempt, more) = (grower.job.key, grower.job.attempt, grower.got.clone());
         let known = self.decisions.iter_mut().find_map(|decision| match decision {

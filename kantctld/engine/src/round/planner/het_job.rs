@@ -41,27 +41,27 @@ impl<'a> RoundState<'a> {
         is_known: bool,
         with_fewest: bool,
     ) -> Next {
-        let components: Vec<_> = self.snapshot.wait_queue.together(first).collect();
+        let components: Vec<_> = self.snapshot.wait_queue.components_with(first).collect();
         let is_parked = |one: &&&Arc<WaitingJob>| self.snapshot.class_of(one.key).is_none();
         if let Some(parked) = components.iter().find(is_parked) {
             for component in components.iter().filter(|one| !is_parked(one)) {
-                self.waits.tell(component.key, WaitReason::Component { key: parked.key });
+                self.waits.set_reason(component.key, WaitReason::Component { key: parked.key });
             }
             return Next::MayTry;
         }
-        if self.tell_if_never(&components) || is_known && self.repeat_together(&components) {
+        if self.note_if_never_fits(&components) || is_known && self.repeat_together(&components) {
             return Next::MayTry;
         }
         if components.iter().any(|one| self.awaiting.contains_key(&one.key)) {
             // Other jobs make room for them. Whether they fit by now was tried before all turns.
-            self.have_no_room(&components);
+            self.note_no_room_all(&components);
             return Next::MayTry;
         }
         let most = |one: &&Arc<WaitingJob>| one.request.tasks_min.filter(|_| with_fewest);
         let anywhere: Vec<_> = components.iter().map(|one| (Vec::new(), most(one))).collect();
         if let Err(failed) = self.start_all(&components, &anywhere) {
             let (component, shape, obstacle) = *failed;
-            self.tell_all(&components, component, shape, obstacle);
+            self.note_failure_all(&components, component, shape, obstacle);
         }
         Next::MayTry
     }
@@ -80,7 +80,7 @@ impl<'a> RoundState<'a> {
         let (accounting, arrays) = (self.accounting.clone(), self.arrays.clone());
         let (claims, started) = (self.future_claims.clone(), self.started.len());
         let decided = self.decisions.len();
-        let kept: Vec<_> = components.iter().filter_map(|one| self.kept_for(one.key)).collect();
+        let kept: Vec<_> = components.iter().filter_map(|one| self.plan_of(one.key)).collect();
         for component in components {
             self.unmet.remove(&component.key);
         }
@@ -97,36 +97,36 @@ impl<'a> RoundState<'a> {
                 self.started.truncate(started);
                 let undone = self.decisions.split_off(decided);
                 // Shadows were updated with the components in place; update them again.
-                self.look(&self.nodes_of(&undone), NEVER);
+                self.update_shadows(&self.nodes_of(&undone), NEVER);
                 self.waits.forget_starts(components.iter().map(|component| component.key));
-                kept.into_iter().for_each(|(key, start, own)| self.keep_once_more(key, start, own));
+                kept.into_iter().for_each(|(key, start, own)| self.restore_plan(key, start, own));
                 return Err(Box::new((component, shape, obstacle)));
             }
         }
-        self.trial.keep(checkpoint);
+        self.trial.commit(checkpoint);
         Ok(())
     }
 
     /// Notes for all components that there is no room.
-    fn have_no_room(&mut self, components: &[&'a Arc<WaitingJob>]) {
+    fn note_no_room_all(&mut self, components: &[&'a Arc<WaitingJob>]) {
         for component in components.iter().copied() {
             let Some(queue) = self.queues.get(&component.queue) else { continue };
             let shape = self.shape_of(queue, component);
-            self.has_no_room(component, shape);
+            self.note_no_room(component, shape);
         }
     }
 
     /// If one component could never have room, sets the reason of all and returns true. They keep
     /// no other job waiting.
-    fn tell_if_never(&mut self, components: &[&'a Arc<WaitingJob>]) -> bool {
+    fn note_if_never_fits(&mut self, components: &[&'a Arc<WaitingJob>]) -> bool {
         for component in components.iter().copied() {
             let Some(queue) = self.queues.get(&component.queue) else { continue };
             let shape = self.shape_of(queue, component);
-            let Some(never) = self.never_fits(shape) else { continue };
+            let Some(never) = self.never_fits_reason(shape) else { continue };
             for other in components {
-                self.waits.tell(other.key, WaitReason::Component { key: component.key });
+                self.waits.set_reason(other.key, WaitReason::Component { key: component.key });
             }
-            self.waits.tell(component.key, never);
+            self.waits.set_reason(component.key, never);
             return true;
         }
         false
@@ -150,7 +150,7 @@ impl<'a> RoundState<'a> {
             let reason = WaitReason::QueueGone { queue: job.queue.clone() };
             return Err(Box::new((None, Obstacle::Refused(Box::new(reason), Vec::new()))));
         };
-        let shape = self.shapes.of(&self.snapshot.cluster, &self.snapshot.policy, queue, job);
+        let shape = self.shapes.for_job(&self.snapshot.cluster, &self.snapshot.policy, queue, job);
         if let Err(Refused::Job(reason) | Refused::Class(reason)) = self.admit(job, shape) {
             let obstacle = Obstacle::Refused(Box::new(reason), Vec::new());
             return Err(Box::new((Some(shape), obstacle)));
@@ -160,7 +160,7 @@ impl<'a> RoundState<'a> {
             .map_err(|obstacle| Box::new((Some(shape), obstacle)))
     }
 
-    fn tell_all(
+    fn note_failure_all(
         &mut self,
         components: &[&'a Arc<WaitingJob>],
         failed: &'a Arc<WaitingJob>,
@@ -171,23 +171,23 @@ impl<'a> RoundState<'a> {
             self.searches.without_success(component.key, None, false);
             match (&obstacle, shape) {
                 (Obstacle::Refused(reason, _), _) => {
-                    self.waits.tell(component.key, (**reason).clone());
+                    self.waits.set_reason(component.key, (**reason).clone());
                 }
                 (Obstacle::Claimed(other), Some(shape)) => {
-                    self.waits.note(component.key, shape, Some(*other));
+                    self.waits.note_no_room(component.key, shape, Some(*other));
                 }
                 (Obstacle::Kept(other), Some(shape)) => {
-                    self.waits.note(component.key, shape, *other);
+                    self.waits.note_no_room(component.key, shape, *other);
                 }
-                (_, Some(shape)) => self.waits.note(component.key, shape, None),
-                (_, None) => self.waits.tell(component.key, WaitReason::NotConsidered),
+                (_, Some(shape)) => self.waits.note_no_room(component.key, shape, None),
+                (_, None) => self.waits.set_reason(component.key, WaitReason::NotConsidered),
             }
         }
         let Some(queue) = self.queues.get(&failed.queue) else { return };
         match (&obstacle, shape) {
             (Obstacle::Refused(reason, _), Some(shape)) => {
                 if queue.behind == Behind::Wait
-                    && self.is_first_without_quota(queue, failed, shape, reason)
+                    && self.blocks_queue_for_quota(queue, failed, shape, reason)
                 {
                     self.heads.entry(&queue.name).or_insert((failed.key, 0));
                 }
@@ -201,13 +201,13 @@ impl<'a> RoundState<'a> {
     }
 
     /// A job's promise and bookings.
-    fn kept_for(&self, key: JobKey) -> Option<(JobKey, PlannedStart, Option<Booked>)> {
+    fn plan_of(&self, key: JobKey) -> Option<(JobKey, PlannedStart, Option<Booked>)> {
         let planned_start = self.planned_starts.get(&key)?.clone();
         Some((key, planned_start, self.bookings_of(key)))
     }
 
     /// Restores a promise and its bookings if they were removed since.
-    fn keep_once_more(&mut self, key: JobKey, planned_start: PlannedStart, own: Option<Booked>) {
+    fn restore_plan(&mut self, key: JobKey, planned_start: PlannedStart, own: Option<Booked>) {
         if self.planned_starts.contains_key(&key) {
             return;
         }
@@ -240,7 +240,7 @@ impl<'a> RoundState<'a> {
     /// Keeps certain nodes for all components from the first time at which all have room, but not
     /// later than was promised. Returns whether anything is kept now.
     fn book_together(&mut self, parts: &[Part<'a>]) -> bool {
-        let kept: Vec<_> = parts.iter().filter_map(|(one, _)| self.kept_for(one.key)).collect();
+        let kept: Vec<_> = parts.iter().filter_map(|(one, _)| self.plan_of(one.key)).collect();
         let by = kept.first().map(|(_, start, _)| start.at).filter(|at| {
             kept.len() == parts.len() && kept.iter().all(|(_, start, _)| start.at == *at)
         });
@@ -251,7 +251,7 @@ impl<'a> RoundState<'a> {
             // What was kept may be free now for jobs that did not fit before.
             self.shapes.forget();
         }
-        self.keep_no_more(parts);
+        self.drop_planned_starts(parts);
         let mut after = self.now;
         for _ in 0..ADMITTED_MAX {
             match self.keep_all_at(parts, Window { after, by }) {
@@ -260,14 +260,14 @@ impl<'a> RoundState<'a> {
                 Ok(()) => return true,
                 Err(None) => break,
                 Err(Some(later)) => {
-                    self.keep_no_more(parts);
+                    self.drop_planned_starts(parts);
                     after = later;
                 }
             }
         }
-        self.keep_no_more(parts);
+        self.drop_planned_starts(parts);
         if by.is_some_and(|by| by > self.now) {
-            kept.into_iter().for_each(|(key, start, own)| self.keep_once_more(key, start, own));
+            kept.into_iter().for_each(|(key, start, own)| self.restore_plan(key, start, own));
             return true;
         }
         false
@@ -290,7 +290,7 @@ impl<'a> RoundState<'a> {
         Ok(())
     }
 
-    fn keep_no_more(&mut self, parts: &[Part<'a>]) {
+    fn drop_planned_starts(&mut self, parts: &[Part<'a>]) {
         for (job, _) in parts {
             self.unbook(job.key);
             self.planned_starts.remove(&job.key);

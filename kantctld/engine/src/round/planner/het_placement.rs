@@ -46,7 +46,7 @@ impl<'a> RoundState<'a> {
         places: &[Component<'a>],
         near: Option<Nearness>,
     ) -> bool {
-        self.meet(first);
+        self.drop_later_promises(first);
         let fences: Vec<(Vec<bool>, Option<Tasks>)> =
             places.iter().map(|one| (self.fence(&one.nodes), one.most)).collect();
         let anywhere: Vec<(Vec<bool>, Option<Tasks>)> =
@@ -61,7 +61,7 @@ impl<'a> RoundState<'a> {
     /// Preempts the victims, moves the movers, whose new places are kept for them, and keeps room
     /// for all components. None of it happens if a component or mover would have no room then, or
     /// would not be admitted. Returns whether it happens.
-    pub(crate) fn take_for_all(
+    pub(crate) fn preempt_for_all(
         &mut self,
         places: &[Component<'a>],
         victims: &[Victim<'a>],
@@ -69,7 +69,7 @@ impl<'a> RoundState<'a> {
     ) -> bool {
         let Some(first) = places.first().map(|one| one.job.key) else { return false };
         let again: Option<Vec<Component<'a>>> =
-            movers.iter().map(|mover| self.once_moved(mover)).collect();
+            movers.iter().map(|mover| self.component_of_mover(mover)).collect();
         let Some(again) = again else { return false };
         let own: Vec<_> = places
             .iter()
@@ -82,8 +82,9 @@ impl<'a> RoundState<'a> {
         let all: BTreeSet<NodeIndex> = asked.iter().flat_map(|one| &one.nodes).copied().collect();
         let checkpoint = self.trial.checkpoint();
         let booked: Bookings = self.bookings.clone();
-        self.clear(&all.into_iter().collect::<Vec<_>>(), &gone);
-        let found: Option<Vec<Found<'a>>> = asked.iter().map(|one| self.found_for(one)).collect();
+        self.release_nodes(&all.into_iter().collect::<Vec<_>>(), &gone);
+        let found: Option<Vec<Found<'a>>> =
+            asked.iter().map(|one| self.find_and_book(one)).collect();
         self.trial.roll_back(checkpoint);
         self.bookings = booked;
         let Some(mut found) = found.filter(|found| self.all_admitted(&asked, found, &gone)) else {
@@ -91,23 +92,23 @@ impl<'a> RoundState<'a> {
             return false;
         };
         let found_again = found.split_off(places.len());
-        victims.iter().for_each(|victim| self.yields(victim, first));
+        victims.iter().for_each(|victim| self.preempt_victim(victim, first));
         for ((mover, _), (_, layout, ..)) in movers.iter().zip(&found_again) {
-            self.moves(mover, layout, first);
+            self.decide_move(mover, layout, first);
         }
         for (one, (shape, layout, claim, placed)) in places.iter().zip(found) {
             self.keep_room(one.job, one.shape, &shape, layout, claim);
-            self.name_gpus(one.job.key, &placed);
+            self.set_booked_gpus(one.job.key, &placed);
         }
         for (one, (shape, layout, claim, placed)) in again.iter().zip(found_again) {
             self.keep_place(one.job, one.shape, &shape, layout, claim);
-            self.name_gpus(one.job.key, &placed);
+            self.set_booked_gpus(one.job.key, &placed);
         }
         true
     }
 
     /// A job that moves, as it will wait, with its new nodes. `None`: it may not be moved.
-    fn once_moved(&mut self, (mover, nodes): &Mover<'a>) -> Option<Component<'a>> {
+    fn component_of_mover(&mut self, (mover, nodes): &Mover<'a>) -> Option<Component<'a>> {
         let job = self.snapshot.may_move(mover, self.now)?;
         let queue = self.queues.get(&job.queue)?;
         let shape = self.shape_for(queue, job);
@@ -116,10 +117,10 @@ impl<'a> RoundState<'a> {
 
     /// Finds the room of a component on its nodes, next to the components before it. Its room is
     /// booked, so that the next component avoids it.
-    fn found_for(&mut self, one: &Component<'a>) -> Option<Found<'a>> {
-        let shape = self.shapes.get(one.shape).fewest().into_owned();
+    fn find_and_book(&mut self, one: &Component<'a>) -> Option<Found<'a>> {
+        let shape = self.shapes.get(one.shape).with_fewest_tasks().into_owned();
         let fence = self.fence(&one.nodes);
-        let (layout, placed) = self.find(one.job, &shape, &fence)?;
+        let (layout, placed) = self.find_place(one.job, &shape, &fence)?;
         let shares = placed.shares_on();
         let claim = crate::model::claims::of_start(
             one.job,
@@ -128,7 +129,7 @@ impl<'a> RoundState<'a> {
             &mut self.accounting,
         );
         self.book_from_now(one.job, &shape, layout.clone());
-        self.name_gpus(one.job.key, &placed);
+        self.set_booked_gpus(one.job.key, &placed);
         Some((shape, layout, claim, placed))
     }
 
@@ -159,7 +160,7 @@ impl<'a> RoundState<'a> {
     pub(super) fn start_or_await_each(&mut self, kept: Vec<(&'a Arc<WaitingJob>, Awaiting)>) {
         let mut sets: BTreeMap<JobKey, Vec<(&'a Arc<WaitingJob>, Awaiting)>> = BTreeMap::new();
         for (job, awaiting) in kept {
-            match job.together.filter(|_| self.snapshot.running(job.key).is_none()) {
+            match job.together.filter(|_| self.snapshot.running_job(job.key).is_none()) {
                 Some(first) => sets.entry(first).or_default().push((job, awaiting)),
                 None => self.start_or_await(job, awaiting),
             }
@@ -171,7 +172,7 @@ impl<'a> RoundState<'a> {
 
     fn start_or_await_all(&mut self, first: JobKey, kept: Vec<(&'a Arc<WaitingJob>, Awaiting)>) {
         let components: Vec<&'a Arc<WaitingJob>> = kept.iter().map(|(job, _)| *job).collect();
-        let is_whole = self.snapshot.wait_queue.together(first).count() == components.len();
+        let is_whole = self.snapshot.wait_queue.components_with(first).count() == components.len();
         let places: Vec<(Vec<bool>, Option<Tasks>)> = kept
             .iter()
             .map(|(job, awaiting)| (self.fence(&awaiting.nodes), job.request.tasks_min))
@@ -185,7 +186,7 @@ impl<'a> RoundState<'a> {
         let awaits = is_whole && kept.iter().any(others_go);
         for (job, awaiting) in kept {
             if awaits {
-                self.await_others(job.key, awaiting);
+                self.keep_room_waiting(job.key, awaiting);
             } else {
                 self.unbook(job.key);
                 self.planned_starts.remove(&job.key);

@@ -38,7 +38,7 @@ impl<'a> RoundState<'a> {
     }
 
     /// Whether the job can no longer be preempted or shrunk.
-    pub fn was_asked(&self, key: JobKey) -> bool {
+    pub fn is_already_preempted(&self, key: JobKey) -> bool {
         self.asks.chosen.contains(&key) || self.parts.contains_key(&key)
     }
 
@@ -56,7 +56,7 @@ impl<'a> RoundState<'a> {
 
     /// What shrinking jobs give up, and whether they hold those nodes whole.
     pub fn parts_to_go(&self) -> impl Iterator<Item = (bool, &GivenUp)> {
-        let whole = |key| self.snapshot.running(key).is_some_and(|job| job.whole_nodes);
+        let whole = |key| self.snapshot.running_job(key).is_some_and(|job| job.whole_nodes);
         self.parts.iter().map(move |(key, part)| (whole(*key), &**part))
     }
 
@@ -78,7 +78,7 @@ impl<'a> RoundState<'a> {
 
     /// Frees all that will be gone soon from these nodes, and what these victims hold there, on
     /// trial.
-    pub(super) fn clear(&mut self, nodes: &[NodeIndex], victims: &[Victim<'a>]) {
+    pub(super) fn release_nodes(&mut self, nodes: &[NodeIndex], victims: &[Victim<'a>]) {
         let by_key: BTreeMap<JobKey, &Victim<'a>> =
             victims.iter().map(|victim| (victim.job.key, victim)).collect();
         for at in nodes {
@@ -95,18 +95,20 @@ impl<'a> RoundState<'a> {
     pub(super) fn claim_given_up(&self, victim: &Victim<'_>) -> Option<Cow<'a, Claim>> {
         match victim.keeps {
             None => self.snapshot.claim_of(victim.job.key).map(Cow::Borrowed),
-            Some(keeps) => Some(Cow::Owned(self.snapshot.part(victim.job, keeps.0 as usize).claim)),
+            Some(keeps) => {
+                Some(Cow::Owned(self.snapshot.given_up_beyond(victim.job, keeps.0 as usize).claim))
+            }
         }
     }
 
     /// Makes the victim yield to that job.
-    pub(super) fn yields(&mut self, victim: &Victim<'_>, by: JobKey) {
+    pub(super) fn preempt_victim(&mut self, victim: &Victim<'_>, by: JobKey) {
         let Victim { job, reason, keeps } = *victim;
         self.yielders.entry(by).or_insert((0, job.key)).0 += 1;
         let (key, attempt) = (job.key, job.attempt);
         let decision = match keeps {
             Some(keeps) => {
-                let part = self.snapshot.part(job, keeps.0 as usize);
+                let part = self.snapshot.given_up_beyond(job, keeps.0 as usize);
                 self.parts.insert(key, Arc::new(part));
                 Decision::Shrink { key, attempt, keeps, by, reason }
             }

@@ -87,8 +87,8 @@ pub(crate) struct RoundState<'a> {
     pub queues: Queues<'a>,
     pub trial: Trial<'a>,
     pub shapes: ShapeCache<'a>,
-    /// Rooms that are full even without what is kept for others. What is free only shrinks in a
-    /// round.
+    /// NodeUsages that are full even without what is kept for others. What is free only shrinks in
+    /// a round.
     full: BTreeSet<RoomIndex>,
     pub accounting: UsageAccounting,
     pub arrays: Arrays,
@@ -141,7 +141,7 @@ impl<'a> RoundState<'a> {
             now,
             queues: Queues::new(policy, &snapshot.places),
             trial: Trial::of(&snapshot.cluster),
-            shapes: ShapeCache::new(typical(snapshot)),
+            shapes: ShapeCache::new(yardsticks(snapshot)),
             full: BTreeSet::new(),
             accounting: snapshot.accounting.clone(),
             arrays: Arrays::of(snapshot),
@@ -154,7 +154,7 @@ impl<'a> RoundState<'a> {
             unmet: BTreeSet::new(),
             planned_kinds: full::planned_kinds(snapshot),
             asks: Asks::default(),
-            parts: snapshot.parts().map(|(key, part)| (key, part.clone())).collect(),
+            parts: snapshot.parts_given_up().map(|(key, part)| (key, part.clone())).collect(),
             awaiting: BTreeMap::new(),
             yielders: BTreeMap::new(),
             waits: Waits::new(now),
@@ -169,10 +169,10 @@ impl<'a> RoundState<'a> {
             never: BTreeMap::new(),
             avoid: None,
         };
-        state.look_again(snapshot.wait_queue.next_gate());
+        state.schedule_next_round(snapshot.wait_queue.next_due_time());
         for booking in snapshot.reservations.values() {
-            state.look_again(Some(booking.from).filter(|from| *from > now));
-            state.look_again(Some(booking.to).filter(|to| *to > now));
+            state.schedule_next_round(Some(booking.from).filter(|from| *from > now));
+            state.schedule_next_round(Some(booking.to).filter(|to| *to > now));
         }
         state.keep_rooms();
         state.keep_planned_starts();
@@ -180,7 +180,7 @@ impl<'a> RoundState<'a> {
     }
 
     /// Schedules another round by then.
-    pub fn look_again(&mut self, at: Option<Time>) {
+    pub fn schedule_next_round(&mut self, at: Option<Time>) {
         self.next_look = self.next_look.into_iter().chain(at).min();
     }
 
@@ -190,16 +190,17 @@ impl<'a> RoundState<'a> {
     }
 
     /// Why no job of this shape could ever start. `None`: one could.
-    pub fn never_fits(&mut self, shape: ShapeIndex) -> Option<WaitReason> {
+    pub fn never_fits_reason(&mut self, shape: ShapeIndex) -> Option<WaitReason> {
         let cluster = &self.snapshot.cluster;
         let room = self.shapes.room_of(shape);
         if let Some(known) = self.never.get(&room) {
             return known.clone();
         }
         let of = self.shapes.get(shape);
-        let never = crate::place::idle_fit::could_fit(cluster, of, &of.sizes(cluster))
-            .and_then(|()| crate::place::idle_fit::could_be_near(cluster, of))
-            .err();
+        let never =
+            crate::place::idle_fit::could_fit(cluster, of, &of.usable_nodes_by_class(cluster))
+                .and_then(|()| crate::place::idle_fit::could_be_near(cluster, of))
+                .err();
         self.never.insert(room, never.clone());
         never
     }
@@ -258,7 +259,7 @@ impl<'a> RoundState<'a> {
         let kept =
             self.planned_starts.iter().filter(is_kept).map(|(_, planned_start)| planned_start.at);
         let next = kept.filter(|at| *at >= self.now).min();
-        self.look_again(next.map(|at| at + Span(1)));
+        self.schedule_next_round(next.map(|at| at + Span(1)));
         let waits = std::mem::take(&mut self.waits);
         // The next round needs the reasons if it continues this one.
         let is_silent = self.snapshot.is_silent && !self.searches.are_needed();
@@ -266,10 +267,10 @@ impl<'a> RoundState<'a> {
         self.tell_awaiting(&mut waits);
         let resume_cursor = self.resume_cursor(&waits);
         if self.ran_out() {
-            self.look_again(Some(self.now));
+            self.schedule_next_round(Some(self.now));
         }
         if resume_cursor.is_dropped {
-            self.look_again(Some(self.now + DROPPED_LOOK));
+            self.schedule_next_round(Some(self.now + DROPPED_LOOK));
         }
         Round {
             full: self.what_is_full(),
@@ -284,7 +285,7 @@ impl<'a> RoundState<'a> {
 }
 
 /// What fragmentation is measured against, if any queue places by it.
-fn typical(snapshot: &Snapshot) -> Arc<Yardsticks> {
+fn yardsticks(snapshot: &Snapshot) -> Arc<Yardsticks> {
     if !snapshot.policy.queues.iter().any(|queue| queue.placement == Placement::Fgd) {
         return Arc::default();
     }

@@ -1,6 +1,6 @@
 //! Moves of running jobs that make room for another job. All of them are tried together with their
-//! exact places, and then all are decided, or none ([`RoundState::take_for_all`]). `fair_share` and
-//! `explain::solve` choose the jobs.
+//! exact places, and then all are decided, or none ([`RoundState::preempt_for_all`]). `fair_share`
+//! and `explain::solve` choose the jobs.
 //!
 //! A moved job is stopped, and its new place is kept until it waits again and starts there. No job
 //! is stopped unless all jobs concerned have a place when the victims are gone.
@@ -43,24 +43,24 @@ impl<'a> RoundState<'a> {
             .filter(|(key, _)| snapshot.is_moving(**key, self.now) && !has_planned_start(key));
         let place = |nodes: &[NodeName]| PlannedStart {
             yielded: true,
-            ..PlannedStart::of(self.now, nodes.to_vec())
+            ..PlannedStart::without_preemption(self.now, nodes.to_vec())
         };
         planned_start.chain(moving.map(|(key, moving)| (*key, place(&moving.to)))).collect()
     }
 
     /// An ending job that will start again elsewhere, as it will wait then.
-    pub(crate) fn mover(&self, key: JobKey) -> Option<&'a Arc<WaitingJob>> {
-        self.snapshot.goes_on(key, self.now)
+    pub(crate) fn restarting_job(&self, key: JobKey) -> Option<&'a Arc<WaitingJob>> {
+        self.snapshot.restarts_elsewhere(key, self.now)
     }
 
     /// Keeps a job's room, without trying to start it.
-    pub(super) fn await_others(&mut self, key: JobKey, awaiting: Awaiting) {
+    pub(super) fn keep_room_waiting(&mut self, key: JobKey, awaiting: Awaiting) {
         self.accounting.add(&awaiting.claim, awaiting.ends_by);
         self.awaiting.insert(key, awaiting);
     }
 
     /// Makes a job move to a place, for another.
-    pub(super) fn moves(&mut self, mover: &RunningJob, to: &Layout, by: JobKey) {
+    pub(super) fn decide_move(&mut self, mover: &RunningJob, to: &Layout, by: JobKey) {
         self.asks.chosen.insert(mover.key);
         self.yielders.entry(by).or_insert((0, mover.key)).0 += 1;
         let cluster = self.trial.cluster;
@@ -94,8 +94,8 @@ impl<'a> RoundState<'a> {
     ) {
         let nodes: Vec<NodeIndex> = layout.iter().map(|(at, _)| *at).collect();
         self.book_from_now(job, shape, layout);
-        self.look(&nodes, NEVER);
+        self.update_shadows(&nodes, NEVER);
         let ends_by = job.time_limit.map(|limit| self.now + limit);
-        self.await_others(job.key, Awaiting { shape: index, nodes, claim, ends_by });
+        self.keep_room_waiting(job.key, Awaiting { shape: index, nodes, claim, ends_by });
     }
 }

@@ -21,9 +21,9 @@ use crate::model::snapshot::PlannedStart;
 use crate::model::usage_accounting::Claim;
 use crate::model::victim_index::PriorityKey;
 use crate::place::fit::gang::{Layout, lay_out};
-use crate::place::placing::{Placed, filled_in};
+use crate::place::placing::{Placed, with_chosen_devices};
 use crate::round::preempt::victims::Chosen;
-use crate::round::preempt::{Asker, choose, may_ask};
+use crate::round::preempt::{Asker, choose, may_preempt};
 use crate::round::waits::Waits;
 use common::id::JobKey;
 use common::policy::queue::Queue;
@@ -77,25 +77,25 @@ impl<'a> RoundState<'a> {
         planned_start: PlannedStart,
     ) -> Option<(&'a Arc<WaitingJob>, Awaiting)> {
         let snapshot = self.snapshot;
-        let may_start = || snapshot.waiting(key).filter(|_| snapshot.class_of(key).is_some());
-        let job = self.mover(key).or_else(may_start)?;
+        let may_start = || snapshot.waiting_job(key).filter(|_| snapshot.class_of(key).is_some());
+        let job = self.restarting_job(key).or_else(may_start)?;
         let queue = self.queues.get(&job.queue)?;
         let nodes = planned_start.nodes.iter().map(|name| snapshot.cluster.find(name));
         let nodes = nodes.collect::<Option<Vec<NodeIndex>>>()?;
-        let index = self.shapes.of(&snapshot.cluster, &snapshot.policy, queue, job);
-        let shape = self.shapes.get(index).fewest().into_owned();
+        let index = self.shapes.for_job(&snapshot.cluster, &snapshot.policy, queue, job);
+        let shape = self.shapes.get(index).with_fewest_tasks().into_owned();
         let fence = self.fence(&nodes);
         let (layout, placed) = shape.sides().into_iter().find_map(|side| {
             let search = self.node_search_of(job, &shape, side, &fence);
             let layout = lay_out(&search)?;
-            Some((layout.clone(), filled_in(&search, layout)))
+            Some((layout.clone(), with_chosen_devices(&search, layout)))
         })?;
         let shares = placed.shares_on();
         let claim =
             crate::model::claims::of_start(job, shares, self.trial.cluster, &mut self.accounting);
         self.book_from_now(job, &shape, layout);
-        self.name_gpus(key, &placed);
-        if snapshot.waiting(key).is_some() {
+        self.set_booked_gpus(key, &placed);
+        if snapshot.waiting_job(key).is_some() {
             self.planned_starts.insert(key, planned_start);
         }
         let ends_by = job.time_limit.map(|limit| self.now + limit);
@@ -115,19 +115,19 @@ impl<'a> RoundState<'a> {
     }
 
     /// Notes which GPUs are kept for a job.
-    pub(super) fn name_gpus(&mut self, key: JobKey, placed: &Placed) {
+    pub(super) fn set_booked_gpus(&mut self, key: JobKey, placed: &Placed) {
         for (at, share) in placed.nodes.iter().zip(&*placed.shares) {
             let class = &self.trial.cluster.node(*at).class;
             let positions = share.gpus.iter().filter_map(|gpu| class.position(*gpu));
             let gpus = positions.fold(0, |gpus: u128, at| gpus | 1 << at);
-            self.bookings.name_gpus(*at, key, gpus);
+            self.bookings.set_booked_gpus(*at, key, gpus);
         }
     }
 
     pub(super) fn start_or_await(&mut self, job: &'a Arc<WaitingJob>, awaiting: Awaiting) {
-        if self.snapshot.running(job.key).is_some() {
+        if self.snapshot.running_job(job.key).is_some() {
             // The job is moved there, and has not left its old place yet.
-            return self.await_others(job.key, awaiting);
+            return self.keep_room_waiting(job.key, awaiting);
         }
         let fence = self.fence(&awaiting.nodes);
         // With fair sharing, it gets only what room was made for: more may belong to another queue.
@@ -151,14 +151,14 @@ impl<'a> RoundState<'a> {
 
     /// Removes a preemptor's future claim from the usage accounting, so that it does not block the
     /// job itself.
-    pub(super) fn set_aside(&mut self, key: JobKey) -> Option<Awaiting> {
+    pub(super) fn remove_own_claim(&mut self, key: JobKey) -> Option<Awaiting> {
         let awaiting = self.awaiting.remove(&key)?;
         self.accounting.remove(&awaiting.claim, awaiting.ends_by);
         Some(awaiting)
     }
 
     /// Restores it after the job's turn, unless it started or lost its promise.
-    pub(super) fn put_back(&mut self, key: JobKey, awaiting: Awaiting) {
+    pub(super) fn restore_own_claim(&mut self, key: JobKey, awaiting: Awaiting) {
         if self.planned_starts.contains_key(&key) {
             self.accounting.add(&awaiting.claim, awaiting.ends_by);
             self.awaiting.insert(key, awaiting);
@@ -166,7 +166,12 @@ impl<'a> RoundState<'a> {
     }
 
     /// Lets a job without room or quota preempt others. Returns whether room is kept for it now.
-    pub(super) fn ask(&mut self, queue: &'a Queue, no: NoRoom<'a>, lacks_quota: bool) -> bool {
+    pub(super) fn try_preempt(
+        &mut self,
+        queue: &'a Queue,
+        no: NoRoom<'a>,
+        lacks_quota: bool,
+    ) -> bool {
         let job = no.job;
         if self.planned_starts.get(&job.key).is_some_and(|planned_start| planned_start.yielded) {
             return true;
@@ -178,7 +183,7 @@ impl<'a> RoundState<'a> {
             job,
             queue,
             index: no.shape,
-            shape: self.shapes.get(no.shape).fewest().into_owned(),
+            shape: self.shapes.get(no.shape).with_fewest_tasks().into_owned(),
             priority_key: PriorityKey::new(
                 &self.snapshot.policy,
                 Some(queue),
@@ -189,7 +194,7 @@ impl<'a> RoundState<'a> {
             is_head: self.heads.get(&queue.name).is_some_and(|(head, _)| *head == job.key),
             lacks_quota,
         };
-        if !may_ask(self, &asker) {
+        if !may_preempt(self, &asker) {
             return false;
         }
         // The promises of jobs behind it do not block it.
@@ -224,7 +229,7 @@ impl<'a> RoundState<'a> {
         let (job, room) = (asker.job, chosen.room);
         for one in &chosen.victims {
             let victim = Victim { job: one.job, reason: one.reason, keeps: one.keeps };
-            self.yields(&victim, job.key);
+            self.preempt_victim(&victim, job.key);
         }
         self.keep_room(job, asker.index, &asker.shape, room.layout, room.claim);
     }
@@ -241,11 +246,13 @@ impl<'a> RoundState<'a> {
         let cluster = self.trial.cluster;
         let nodes: Vec<NodeIndex> = layout.iter().map(|(at, _)| *at).collect();
         let names = nodes.iter().map(|at| cluster.node(*at).name.clone()).collect();
-        self.planned_starts
-            .insert(job.key, PlannedStart { yielded: true, ..PlannedStart::of(self.now, names) });
+        self.planned_starts.insert(
+            job.key,
+            PlannedStart { yielded: true, ..PlannedStart::without_preemption(self.now, names) },
+        );
         self.unmet.remove(&job.key);
         self.book_from_now(job, of, layout);
-        self.look(&nodes, NEVER);
+        self.update_shadows(&nodes, NEVER);
         let ends_by = job.time_limit.map(|limit| self.now + limit);
         self.accounting.add(&claim, ends_by);
         self.count_kept(job);
@@ -256,7 +263,7 @@ impl<'a> RoundState<'a> {
     /// Otherwise each task has its turn in every round, where the array's limit is checked.
     fn count_kept(&mut self, job: &WaitingJob) {
         if self.snapshot.policy.fair_sharing {
-            self.arrays.count(job);
+            self.arrays.count_start(job);
         }
     }
 
@@ -274,9 +281,9 @@ impl<'a> RoundState<'a> {
             if self.snapshot.class_of(*key).is_some() && !started.contains(key) {
                 let (victims, example) = (*victims, *example);
                 let reason = WaitReason::Preempting { victims, example };
-                let components = self.snapshot.wait_queue.together(*key).map(|one| one.key);
-                components.for_each(|one| waits.tell(one, reason.clone()));
-                waits.tell(*key, reason);
+                let components = self.snapshot.wait_queue.components_with(*key).map(|one| one.key);
+                components.for_each(|one| waits.set_reason(one, reason.clone()));
+                waits.set_reason(*key, reason);
             }
         }
     }

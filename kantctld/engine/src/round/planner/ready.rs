@@ -30,10 +30,13 @@ impl RoundState<'_> {
         }
         let queue = &self.snapshot.wait_queue;
         let kind = queue.kind_of(queue.class(queue.class_of(job.key)?)?.kind)?;
-        let nodes = shape.nodes()?;
+        let nodes = shape.node_count()?;
         let size = Size { part: shape.demand.even_part(nodes, 0), need: nodes.0 };
-        let known =
-            self.found_full.ready.get(&kind.part).or_else(|| self.snapshot.full.ready(kind.part));
+        let known = self
+            .found_full
+            .ready
+            .get(&kind.part)
+            .or_else(|| self.snapshot.full.ready_times(kind.part));
         let mut known = known.cloned().unwrap_or_default();
         let found = earliest_with(&search, size, window, Arc::make_mut(&mut known));
         self.found_full.ready.insert(kind.part, known);

@@ -77,12 +77,12 @@ impl<'a> RoundState<'a> {
             // The job would fit by itself: the other components took what it lacks.
             return false;
         }
-        self.keep_for(queue, job, shape, &found);
+        self.promise_start(queue, job, shape, &found);
         self.add_future_claim(job, shape, at);
         if let Some(own) = own
             && kept.as_ref() == self.planned_starts.get(&job.key)
         {
-            self.keep_again(&own);
+            self.unmark_freed(&own);
         }
         true
     }
@@ -95,7 +95,7 @@ impl<'a> RoundState<'a> {
         mut window: Window,
     ) -> Option<Found> {
         for _ in 0..ADMITTED_MAX {
-            let found = self.room_at(job, shape, window)?;
+            let found = self.room_in(job, shape, window)?;
             let admitted = self.admitted_from(job, shape, found.0.at)?;
             if admitted <= found.0.at {
                 return Some(found);
@@ -106,11 +106,11 @@ impl<'a> RoundState<'a> {
     }
 
     /// When and where a job will have room; an elastic job with the fewest tasks.
-    fn room_at(&mut self, job: &WaitingJob, shape: ShapeIndex, window: Window) -> Option<Found> {
+    fn room_in(&mut self, job: &WaitingJob, shape: ShapeIndex, window: Window) -> Option<Found> {
         if let Some(found) = self.earliest_known(job, shape, window) {
             return found;
         }
-        let shape = self.shapes.get(shape).fewest();
+        let shape = self.shapes.get(shape).with_fewest_tasks();
         let found = shape.sides().into_iter().filter_map(|side| {
             let search = self.node_search_of(job, &shape, side, &[]);
             Some((earliest(&search, job.time_limit, window)?, side))
@@ -118,7 +118,7 @@ impl<'a> RoundState<'a> {
         found.min_by_key(|(earliest, _)| earliest.at)
     }
 
-    fn keep_for(
+    fn promise_start(
         &mut self,
         queue: &'a Queue,
         job: &'a Arc<WaitingJob>,
@@ -130,11 +130,11 @@ impl<'a> RoundState<'a> {
         if floats {
             let (earliest, side) = found;
             let delay = self.delay_allowed(queue, job, earliest.at);
-            let fewest = self.shapes.get(shape).fewest();
+            let fewest = self.shapes.get(shape).with_fewest_tasks();
             let search = self.node_search_of(job, &fewest, *side, &[]);
-            if let Some(shadow) = Shadow::cast(&search, job.key, shape, earliest, delay) {
+            if let Some(shadow) = Shadow::of_planned_job(&search, job.key, shape, earliest, delay) {
                 self.shadows.push((&queue.name, shadow));
-                let planned = PlannedStart::of(earliest.at, Vec::new());
+                let planned = PlannedStart::without_preemption(earliest.at, Vec::new());
                 let first = Some(delay.first).filter(|first| *first < planned.at);
                 self.planned_starts.insert(job.key, PlannedStart { first, ..planned });
                 return;
@@ -149,13 +149,13 @@ impl<'a> RoundState<'a> {
         shape: ShapeIndex,
         (found, side): &Found,
     ) {
-        let shape = self.shapes.get(shape).fewest();
+        let shape = self.shapes.get(shape).with_fewest_tasks();
         let search = self.node_search_of(job, &shape, *side, &[]);
         let layout = layout_then(&search, found);
         let nodes = layout.iter().map(|(at, _)| search.cluster().node(*at).name.clone()).collect();
         let bookings = bookings(&search, job, found.at, layout);
         bookings.into_iter().for_each(|(at, booking)| self.bookings.add(at, booking));
-        self.planned_starts.insert(job.key, PlannedStart::of(found.at, nodes));
+        self.planned_starts.insert(job.key, PlannedStart::without_preemption(found.at, nodes));
     }
 
     /// Keeps the promises of earlier rounds on certain nodes, where they are still possible.
@@ -175,7 +175,7 @@ impl<'a> RoundState<'a> {
                 continue;
             }
             let class = self.snapshot.class_of(*key);
-            let Some(job) = self.snapshot.waiting(*key).filter(|_| class.is_some()) else {
+            let Some(job) = self.snapshot.waiting_job(*key).filter(|_| class.is_some()) else {
                 continue;
             };
             let Some(queue) = self.queues.get(&job.queue) else { continue };
@@ -186,12 +186,12 @@ impl<'a> RoundState<'a> {
                 .map(|name| cluster.find(name).filter(|at| cluster.node(*at).is_usable()))
                 .collect();
             let Some(nodes) = nodes else { continue };
-            let shape = self.shapes.of(cluster, &self.snapshot.policy, queue, job);
+            let shape = self.shapes.for_job(cluster, &self.snapshot.policy, queue, job);
             if !nodes.iter().all(|at| self.shapes.get(shape).allows(*at)) {
                 // The policy or the request changed: the job may not use these nodes any more.
                 continue;
             }
-            let fewest = self.shapes.get(shape).fewest();
+            let fewest = self.shapes.get(shape).with_fewest_tasks();
             let search = self.node_search_of(job, &fewest, fewest.sides()[0], &[]);
             let found = Earliest { at: planned_start.at, nodes };
             let bookings = bookings(&search, job, found.at, layout_then(&search, &found));
@@ -205,7 +205,7 @@ impl<'a> RoundState<'a> {
 
     /// Drops the promises to jobs whose turn has not come, if an earlier job without a promise has
     /// its turn.
-    pub(super) fn meet(&mut self, key: JobKey) {
+    pub(super) fn drop_later_promises(&mut self, key: JobKey) {
         if self.unmet.is_empty() || self.unmet.remove(&key) {
             return;
         }
@@ -241,7 +241,7 @@ impl<'a> RoundState<'a> {
     }
 
     pub(super) fn book_again(&mut self, key: JobKey, own: Booked) {
-        self.keep_again(&own);
+        self.unmark_freed(&own);
         self.bookings.drop_job(key, own.nodes.into_iter());
         own.bookings.into_iter().for_each(|(at, booking)| self.bookings.add(at, booking));
     }
@@ -250,11 +250,11 @@ impl<'a> RoundState<'a> {
 /// The node of each part at that time: the first nodes in order.
 fn layout_then(search: &NodeSearch<'_>, found: &Earliest) -> Layout {
     let demand = &search.shape.demand;
-    if let Some(nodes) = search.shape.nodes() {
+    if let Some(nodes) = search.shape.node_count() {
         let mut left = found.nodes.clone();
         let mut layout = Layout::new();
         for part in demand.even_parts(nodes) {
-            let takes = |at: NodeIndex| search.takes(at, part);
+            let takes = |at: NodeIndex| search.usage_on_node(at, part);
             let holds = |at: &NodeIndex| {
                 let tally = search.bookings.tally(search.trial, *at, found.at, search.now);
                 tally.holds(takes(*at))
@@ -273,7 +273,7 @@ fn layout_then(search: &NodeSearch<'_>, found: &Earliest) -> Layout {
         let tally = search.bookings.tally(search.trial, *at, found.at, search.now);
         let fits = |tasks: Tasks| {
             demand.request.tasks_per_node.is_none_or(|most| tasks <= most)
-                && tally.holds(search.takes(*at, demand.part(tasks)))
+                && tally.holds(search.usage_on_node(*at, demand.part(tasks)))
         };
         let part: Part = demand.part(most_tasks(missing, fits));
         if part.tasks > Tasks::ZERO {
@@ -292,7 +292,7 @@ pub(super) fn bookings(
 ) -> Vec<(NodeIndex, Booking)> {
     let to = job.time_limit.map_or(Time(u64::MAX), |limit| from + limit);
     let booking = |(at, part)| {
-        let takes = search.takes(at, part);
+        let takes = search.usage_on_node(at, part);
         (at, Booking { from, to, takes, gpus: 0, kept_for: For::Job(job.key) })
     };
     layout.into_iter().map(booking).collect()

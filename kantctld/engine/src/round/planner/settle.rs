@@ -39,7 +39,7 @@ impl<'a> RoundState<'a> {
     }
 
     /// Takes the shares if `for_real`. `Some`: it would hurt these shadows, and nothing was taken.
-    pub(super) fn settle(
+    pub(super) fn check_and_commit(
         &mut self,
         job: &'a Arc<WaitingJob>,
         placed: Placed,
@@ -51,19 +51,20 @@ impl<'a> RoundState<'a> {
             self.trial.take(at, holder);
         }
         let nodes = &placed.nodes;
-        let hurt = self.hurt(nodes, ends);
-        let weighed = if hurt.is_empty() { self.weigh(job, &placed).map(Some) } else { Ok(None) };
+        let hurt = self.harmed_shadows(nodes, ends);
+        let weighed =
+            if hurt.is_empty() { self.check_admission(job, &placed).map(Some) } else { Ok(None) };
         if let (Ok(Some(_)), true) = (&weighed, for_real) {
-            self.trial.keep(checkpoint);
+            self.trial.commit(checkpoint);
         } else {
             self.trial.roll_back(checkpoint);
-            self.look(nodes, ends);
+            self.update_shadows(nodes, ends);
         }
         match weighed? {
             None => Ok(Some(hurt)),
             Some((claim, allocation)) => {
                 if for_real {
-                    self.begin(job, claim, allocation);
+                    self.record_start(job, claim, allocation);
                 }
                 Ok(None)
             }
@@ -72,7 +73,7 @@ impl<'a> RoundState<'a> {
 
     /// Whether the job is admitted with what it would get. Whole cores and whole nodes may be more
     /// than it asked for.
-    fn weigh(
+    fn check_admission(
         &mut self,
         job: &WaitingJob,
         placed: &Placed,
@@ -112,13 +113,13 @@ impl<'a> RoundState<'a> {
     }
 
     /// Starts the job; its shares are taken already.
-    fn begin(&mut self, job: &WaitingJob, claim: Claim, allocation: Allocation) {
+    fn record_start(&mut self, job: &WaitingJob, claim: Claim, allocation: Allocation) {
         let ends_by = job.time_limit.map(|limit| self.now + limit);
         self.accounting.add(&claim, ends_by);
         self.note_start(claim, ends_by);
-        self.arrays.count(job);
+        self.arrays.count_start(job);
         self.planned_starts.remove(&job.key);
-        self.waits.start(job.key);
+        self.waits.note_start(job.key);
         self.decisions.push(Decision::Start {
             key: job.key,
             attempt: job.attempt,
@@ -128,22 +129,23 @@ impl<'a> RoundState<'a> {
     }
 
     /// The shadows that no longer stand with a job on these nodes until that end.
-    pub fn hurt(&mut self, nodes: &[NodeIndex], ends: Time) -> Vec<usize> {
-        self.look(nodes, ends);
+    pub fn harmed_shadows(&mut self, nodes: &[NodeIndex], ends: Time) -> Vec<usize> {
+        self.update_shadows(nodes, ends);
         let stands = |(which, (_, shadow)): (usize, &(_, Shadow))| {
-            (ends > shadow.at && !shadow.stands()).then_some(which)
+            (ends > shadow.at && !shadow.still_has_room()).then_some(which)
         };
         self.shadows.iter().enumerate().filter_map(stands).collect()
     }
 
     /// Updates shadows later than that time on these nodes.
-    pub fn look(&mut self, nodes: &[NodeIndex], ends: Time) {
+    pub fn update_shadows(&mut self, nodes: &[NodeIndex], ends: Time) {
         for which in 0..self.shadows.len() {
             let shadow = &self.shadows[which].1;
-            let Some(job) = self.snapshot.waiting(shadow.key).filter(|_| ends > shadow.at) else {
+            let Some(job) = self.snapshot.waiting_job(shadow.key).filter(|_| ends > shadow.at)
+            else {
                 continue;
             };
-            let shape = self.shapes.get(shadow.shape).fewest();
+            let shape = self.shapes.get(shadow.shape).with_fewest_tasks();
             let search = NodeSearch {
                 trial: &self.trial,
                 shape: &shape,
@@ -156,7 +158,7 @@ impl<'a> RoundState<'a> {
                 avoid: &[],
             };
             let shadow = &mut self.shadows[which].1;
-            nodes.iter().for_each(|at| shadow.look(&search, *at));
+            nodes.iter().for_each(|at| shadow.recheck_node(&search, *at));
         }
     }
 
@@ -167,14 +169,14 @@ impl<'a> RoundState<'a> {
 
     /// Whether every change in what shadows count on is correct. A trial must leave no trace. For
     /// debug builds only: it examines every node.
-    pub(crate) fn changed_truly(&mut self, before: &[BTreeSet<NodeIndex>]) -> bool {
+    pub(crate) fn are_shadow_changes_correct(&mut self, before: &[BTreeSet<NodeIndex>]) -> bool {
         let after = self.counted_on_by_each();
         if after == before {
             return true;
         }
         let kept = self.shadows.clone();
         let all: Vec<NodeIndex> = self.trial.cluster.nodes().map(|(at, _)| at).collect();
-        self.look(&all, NEVER);
+        self.update_shadows(&all, NEVER);
         let truth = self.counted_on_by_each();
         self.shadows = kept;
         let mut changed = before.iter().zip(&after).zip(&truth);

@@ -6,7 +6,7 @@ use super::reserve::Booked;
 use crate::model::cluster::NodeIndex;
 use crate::model::job::WaitingJob;
 use crate::model::shape_cache::ShapeIndex;
-use crate::place::backfill::earliest::sizes;
+use crate::place::backfill::earliest::part_sizes;
 use crate::place::node_search::openings::Occupancy;
 use common::time::{Span, Time};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ impl<'a> RoundState<'a> {
         }
         let found = planned_start.nodes.iter().filter_map(|name| self.trial.cluster.find(name));
         let own: Vec<NodeIndex> = found.collect();
-        let stays = self.stays(job, shape, planned_start.at, &own);
+        let stays = self.has_no_earlier_start(job, shape, planned_start.at, &own);
         if stays {
             self.stays = Some(job.key);
         }
@@ -29,7 +29,7 @@ impl<'a> RoundState<'a> {
 
     /// Whether no earlier start is possible before a promised one. A start at the same time on
     /// nodes of lower position counts as well.
-    fn stays(
+    fn has_no_earlier_start(
         &self,
         job: &'a Arc<WaitingJob>,
         shape: ShapeIndex,
@@ -50,11 +50,11 @@ impl<'a> RoundState<'a> {
             && job.together.is_none()
             && job.reservation.is_none()
             && !self.planned_starts.get(&job.key).is_none_or(|planned_start| planned_start.yielded);
-        let ([side], Some(nodes), true) = (&shape.sides()[..], shape.nodes(), is_plain) else {
+        let ([side], Some(nodes), true) = (&shape.sides()[..], shape.node_count(), is_plain) else {
             return false;
         };
         let search = self.node_search_of(job, shape, *side, &[]);
-        let Some(smallest) = sizes(&search, nodes).last().map(|size| size.part) else {
+        let Some(smallest) = part_sizes(&search, nodes).last().map(|size| size.part) else {
             return false;
         };
         let length = job.time_limit.unwrap_or(Span(u64::MAX));
@@ -66,7 +66,7 @@ impl<'a> RoundState<'a> {
                 return false;
             }
             let mut helps = false;
-            let takes = search.takes(node, smallest);
+            let takes = search.usage_on_node(node, smallest);
             // On another node, a start at the same time matters, too.
             let is_before = !own.contains(&node) && last.is_none_or(|last| node < last);
             let look = |from: Time, to: Time| {
@@ -74,7 +74,7 @@ impl<'a> RoundState<'a> {
                 from < at && !helps
             };
             let occupancy = Occupancy { takes, length };
-            self.bookings.starts_without(&search, node, occupancy, at, job.key, look);
+            self.bookings.start_intervals_without(&search, node, occupancy, at, job.key, look);
             helps
         };
         !freed.any(may_help)
@@ -86,7 +86,7 @@ impl<'a> RoundState<'a> {
     }
 
     /// Reverts that, since the bookings are kept after all.
-    pub(super) fn keep_again(&mut self, own: &Booked) {
+    pub(super) fn unmark_freed(&mut self, own: &Booked) {
         own.nodes.iter().for_each(|at| self.freed.take_back(*at));
     }
 }

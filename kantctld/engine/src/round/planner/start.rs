@@ -195,7 +195,7 @@ impl<'a> RoundState<'a> {
     ) -> Result<(), Obstacle> {
         let placed =
             place(&self.node_search_of(job, shape, side, fence)).ok_or(Obstacle::NoRoom)?;
-        let Some(hurt) = self.settle(job, placed, for_real)? else { return Ok(()) };
+        let Some(hurt) = self.check_and_commit(job, placed, for_real)? else { return Ok(()) };
         // Elsewhere it might hurt no shadow: avoid the nodes that the hurt shadows count on.
         let mut avoid = self.counted_on(&hurt);
         if !fence.is_empty() {
@@ -203,7 +203,7 @@ impl<'a> RoundState<'a> {
             avoid.iter_mut().zip(fence).for_each(|(avoid, fence)| *avoid |= *fence);
         }
         if let Some(placed) = place(&self.node_search_of(job, shape, side, &avoid))
-            && self.settle(job, placed, for_real)?.is_none()
+            && self.check_and_commit(job, placed, for_real)?.is_none()
         {
             return Ok(());
         }

@@ -18,25 +18,25 @@ use crate::model::victim_index::PriorityKey;
 use common::time::Time;
 
 /// When the job's head timeout expires; `None`: never.
-pub(super) fn strike(asker: &Asker<'_>) -> Option<Time> {
+pub(super) fn expires_at(asker: &Asker<'_>) -> Option<Time> {
     let timeout = asker.queue.backfill.head_timeout.filter(|_| asker.is_head)?;
     Some(asker.job.since() + timeout)
 }
 
 /// Whether the job's head timeout has expired.
-pub(super) fn has_struck(asker: &Asker<'_>, now: Time) -> bool {
-    strike(asker).is_some_and(|strike| strike <= now)
+pub(super) fn has_expired(asker: &Asker<'_>, now: Time) -> bool {
+    expires_at(asker).is_some_and(|strike| strike <= now)
 }
 
 /// Whether this job passed the waiting one and may be preempted for it.
-pub(super) fn yields(
+pub(super) fn may_preempt(
     asker: &Asker<'_>,
     now: Time,
     job: &RunningJob,
     priority_key: PriorityKey,
 ) -> bool {
     let since = asker.job.since();
-    has_struck(asker, now)
+    has_expired(asker, now)
         && job.preemptible
         && job.queue == asker.job.queue
         && job.started_at > since

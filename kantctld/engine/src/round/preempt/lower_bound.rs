@@ -22,7 +22,7 @@ pub(super) fn gpus_to_come(state: &RoundState<'_>) -> Vec<u32> {
     let mut gpus: Vec<u32> =
         cluster.nodes().map(|(at, _)| state.trial.free(at).gpus.count_ones()).collect();
     for key in state.on_the_way_out() {
-        let Some(job) = state.snapshot.running(key) else { continue };
+        let Some(job) = state.snapshot.running_job(key) else { continue };
         for (at, count) in state.snapshot.nodes_of(key) {
             add(&mut gpus[at.at()], *count, job.whole_nodes);
         }
@@ -79,7 +79,7 @@ impl Freed {
     /// Whether enough nodes would have the GPUs. Unknown counts as yes.
     pub fn could_suffice(&self, state: &RoundState<'_>, asker: &Asker<'_>) -> Could {
         let shape = &asker.shape;
-        let Some(nodes) = shape.nodes().filter(|nodes| nodes.0 > 0) else { return Could::Yes };
+        let Some(nodes) = shape.node_count().filter(|nodes| nodes.0 > 0) else { return Could::Yes };
         if matches!(shape.demand.request.gpus, None | Some(GpuRequest::Parts(_))) {
             return Could::Yes;
         }
@@ -103,7 +103,7 @@ impl Freed {
             let booked = |at: &NodeIndex| {
                 has_enough(at) && state.bookings.reservation_in_the_way(&search, *at).is_some()
             };
-            kept.extend(state.bookings.reserved().filter(booked));
+            kept.extend(state.bookings.reserved_nodes().filter(booked));
         }
         let sizes = state.trial.cluster.class_sizes().iter();
         let largest = sizes.map(|(class, _)| class.gpu_count().0).max().unwrap_or(0);

@@ -88,7 +88,7 @@ pub(crate) struct Candidate<'a> {
 
 impl<'a> Candidate<'a> {
     /// The same job, giving up all that it can while it runs on.
-    fn smallest(self) -> Option<Self> {
+    fn giving_up_most(self) -> Option<Self> {
         self.surplus.map(|part| self.keeping(part))
     }
 
@@ -141,12 +141,12 @@ type SearchKey = (ShapeIndex, PriorityKey, QuotaStatus, Option<ReservationName>,
 
 /// Whether the job may preempt at all, by configuration and by results for its class. Schedules a
 /// round for when its head timeout expires.
-pub(crate) fn may_ask(state: &mut RoundState<'_>, asker: &Asker<'_>) -> bool {
+pub(crate) fn may_preempt(state: &mut RoundState<'_>, asker: &Asker<'_>) -> bool {
     if asker.job.together.is_some() {
         return false;
     }
-    let strike = head_timeout::strike(asker);
-    state.look_again(strike.filter(|strike| *strike > state.now));
+    let strike = head_timeout::expires_at(asker);
+    state.schedule_next_round(strike.filter(|strike| *strike > state.now));
     let has_struck = strike.is_some_and(|strike| strike <= state.now);
     let may = asker.queue.preemption.by_priority
         || has_struck
@@ -171,11 +171,11 @@ pub(crate) fn choose<'a>(
     asker: &Asker<'a>,
 ) -> Option<victims::Chosen<'a>> {
     let owed = Owed::new(asker, state);
-    let (accounting, victim_list) = VictimCache::of(state, asker, &owed);
+    let (accounting, victim_list) = VictimCache::get_or_build(state, asker, &owed);
     match victims::choose(state, asker, &accounting, &victim_list) {
         Ok(chosen) => Some(chosen),
         Err(limit) => {
-            state.look_again(victim_list.safe_until);
+            state.schedule_next_round(victim_list.safe_until);
             let known = state.asks.refused.entry(search_key(asker)).or_insert(limit);
             *known = limit.min(*known);
             None

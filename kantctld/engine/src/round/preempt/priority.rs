@@ -17,7 +17,7 @@ use crate::model::job::RunningJob;
 use crate::model::victim_index::PriorityKey;
 
 /// Whether the waiting job may preempt this one.
-pub(super) fn yields(asker: &Asker<'_>, job: &RunningJob, priority_key: PriorityKey) -> bool {
+pub(super) fn may_preempt(asker: &Asker<'_>, job: &RunningJob, priority_key: PriorityKey) -> bool {
     asker.queue.preemption.by_priority
         && job.preemptible
         && job.queue == asker.job.queue

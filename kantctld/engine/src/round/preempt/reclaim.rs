@@ -61,16 +61,16 @@ impl Owed {
             return Self { claims: Vec::new() };
         }
         let demand = &asker.shape.demand;
-        let nodes = asker.shape.nodes().unwrap_or(Nodes(1));
+        let nodes = asker.shape.node_count().unwrap_or(Nodes(1));
         let job = asker.job;
         let (account, qos) = (job.account.as_ref(), job.qos.as_ref());
         let principal = state.accounting.principal(&job.queue, job.owner, account, qos);
-        let open = crate::model::claims::of_waiting(demand, nodes, principal, &state.accounting);
+        let open = crate::model::claims::of_demand(demand, nodes, principal, &state.accounting);
         let mut claims = Vec::new();
         if open.gpu_milli() > 0 && open.kinds().is_empty() {
             let gpus = GpuMilli(u32::try_from(open.gpu_milli()).unwrap_or(u32::MAX));
             for (class, _) in state.snapshot.cluster.class_sizes() {
-                let accepted = class.accepted(demand.request);
+                let accepted = class.accepted_positions(demand.request);
                 let kinds = class.kinds().iter().filter(|(_, mask)| mask & accepted != 0);
                 for kind in kinds.filter_map(|(kind, _)| state.accounting.kind(kind)) {
                     let mut claim = Claim::new(open.who);

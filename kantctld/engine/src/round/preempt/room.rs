@@ -8,7 +8,7 @@ use crate::model::cluster::node::NEVER;
 use crate::model::shape::Placing;
 use crate::model::usage_accounting::{Claim, UsageAccounting};
 use crate::place::fit::gang::{Layout, lay_out};
-use crate::place::placing::{Placed, filled_in};
+use crate::place::placing::{Placed, with_chosen_devices};
 use crate::place::trial::Checkpoint;
 use crate::round::planner::RoundState;
 
@@ -36,7 +36,7 @@ pub(super) struct Search<'s, 'a> {
 impl<'a> Search<'_, 'a> {
     /// The place for the job if these are gone. `None`: there is none, or there were too many
     /// trials.
-    pub fn room(&mut self, victims: &[Candidate<'_>]) -> Option<Room> {
+    pub fn room_without(&mut self, victims: &[Candidate<'_>]) -> Option<Room> {
         let checkpoint = self.state.trial.checkpoint();
         self.state.release_all();
         for victim in victims {
@@ -50,7 +50,7 @@ impl<'a> Search<'_, 'a> {
     pub fn go_back(&mut self, checkpoint: Checkpoint) {
         self.state.trial.roll_back(checkpoint);
         let looked = std::mem::take(&mut self.looked);
-        self.state.look(&looked, NEVER);
+        self.state.update_shadows(&looked, NEVER);
     }
 
     /// The place for the job in the current trial, with these gone.
@@ -82,8 +82,8 @@ impl<'a> Search<'_, 'a> {
             for _ in 0..2 {
                 let search = self.state.node_search_of(job, shape, side, &avoid);
                 let Some(layout) = lay_out(&search) else { break };
-                let placed = filled_in(&search, layout.clone());
-                avoid = self.hurt(&placed);
+                let placed = with_chosen_devices(&search, layout.clone());
+                avoid = self.nodes_of_delayed(&placed);
                 if avoid.is_empty() {
                     return Some((layout, placed));
                 }
@@ -93,7 +93,7 @@ impl<'a> Search<'_, 'a> {
     }
 
     /// The nodes that delayed reservations depend on; empty: none would be delayed.
-    fn hurt(&mut self, placed: &Placed) -> Vec<bool> {
+    fn nodes_of_delayed(&mut self, placed: &Placed) -> Vec<bool> {
         if self.state.shadows.is_empty() {
             return Vec::new();
         }
@@ -102,7 +102,7 @@ impl<'a> Search<'_, 'a> {
         for (at, holder) in placed.holders(job, ends) {
             self.state.trial.take(at, holder);
         }
-        let hurt = self.state.hurt(&placed.nodes, ends);
+        let hurt = self.state.harmed_shadows(&placed.nodes, ends);
         let cluster = self.state.trial.cluster;
         let counts_on = |at| hurt.iter().any(|which| self.state.shadows[*which].1.counts_on(at));
         let avoid = match hurt.is_empty() {

@@ -101,7 +101,7 @@ impl World {
 
     /// Runs a round and enacts it: `3 on b` is a start, `2 for 3` a preemption.
     pub fn round(&mut self) -> Vec<String> {
-        self.snapshot.settle(self.now);
+        self.snapshot.prepare_for_round(self.now);
         self.round = schedule(&self.snapshot, self.now);
         self.snapshot.set_planned_starts(self.round.planned_starts.clone());
         let mut decided = Vec::new();
@@ -137,7 +137,7 @@ impl World {
                     let until = self.now + common::policy::MOVE_KEPT;
                     self.snapshot.set_moving(key, Some(common::job::Moving { to, until }));
                     let moves = self.snapshot.moves.iter().copied().chain([self.now]).collect();
-                    self.snapshot.set_moves(moves);
+                    self.snapshot.set_move_times(moves);
                 }
             }
         }
@@ -146,7 +146,7 @@ impl World {
 
     /// Changes a running job.
     pub fn change(&mut self, key: JobKey, change: impl FnOnce(&mut RunningJob)) {
-        let mut job = RunningJob::clone(self.snapshot.running(key).unwrap());
+        let mut job = RunningJob::clone(self.snapshot.running_job(key).unwrap());
         change(&mut job);
         self.snapshot.set_running(job);
     }
@@ -169,9 +169,9 @@ impl World {
 
     /// The nodes that a job gave up are free.
     pub fn shrunk(&mut self, job: u32) -> &mut Self {
-        let running = self.snapshot.running(key(job)).unwrap();
-        let stays = running.staying().len();
-        let left = running.given_up().iter().map(|share| share.node.clone());
+        let running = self.snapshot.running_job(key(job)).unwrap();
+        let stays = running.staying_shares().len();
+        let left = running.given_up_shares().iter().map(|share| share.node.clone());
         let had = self.had.entry(key(job)).or_default();
         had.extend(left);
         let (asked, had) = (self.asked[&key(job)].clone(), had.clone());
@@ -190,7 +190,7 @@ impl World {
 
     /// Why a job waits.
     pub fn reason(&self, job: u32) -> String {
-        self.round.waits.of(&self.snapshot, key(job)).unwrap().to_string()
+        self.round.waits.reason_of(&self.snapshot, key(job)).unwrap().to_string()
     }
 }
 

@@ -66,7 +66,7 @@ pub(super) struct VictimCache<'a> {
 
 impl<'a> VictimCache<'a> {
     /// What becomes free anyway, and the candidates for the job.
-    pub fn of(
+    pub fn get_or_build(
         state: &mut RoundState<'a>,
         asker: &Asker<'a>,
         owed: &Owed,
@@ -84,7 +84,7 @@ impl<'a> VictimCache<'a> {
             false if asker.shape.may_have_all() => Some(Nodes::All),
             false => Some(Nodes::Of(asker.index)),
         };
-        let has_struck = head_timeout::has_struck(asker, state.now);
+        let has_struck = head_timeout::has_expired(asker, state.now);
         let list = Listing { state, asker, nodes, has_struck };
         if has_struck {
             let victim_list = list.victim_list(&lent, &to_come, owed);
@@ -123,13 +123,13 @@ impl<'s, 'a> Listing<'s, 'a> {
         let (candidates, safe_until) = self.candidates(lent);
         let mut smaller: Vec<Candidate<'a>> = Vec::new();
         if candidates.iter().any(|one| one.surplus.is_some()) {
-            smaller = candidates.iter().map(|one| one.smallest().unwrap_or(*one)).collect();
+            smaller = candidates.iter().map(|one| one.giving_up_most().unwrap_or(*one)).collect();
         }
-        let (victims, quotas) = may_be_asked(candidates, to_come, owed);
+        let (victims, quotas) = still_reclaimable(candidates, to_come, owed);
         let mut quotas = vec![quotas];
         let mut freed = Freed::of(&to_come.gpus, &victims);
         if !smaller.is_empty() {
-            let (less, rest) = may_be_asked(smaller, to_come, owed);
+            let (less, rest) = still_reclaimable(smaller, to_come, owed);
             // More jobs may be asked for a part than may be stopped.
             let named: BTreeSet<JobKey> = victims.iter().map(|victim| victim.job.key).collect();
             let beside = less.iter().filter(|one| !named.contains(&one.job.key)).copied();
@@ -157,9 +157,9 @@ impl<'s, 'a> Listing<'s, 'a> {
                         (!self.has_struck
                             || self.reason(key.priority_key, member, is_lent) == Some(reason))
                             && self.is_in_the_way(member)
-                            && !self.state.was_asked(member.job.key)
+                            && !self.state.is_already_preempted(member.job.key)
                     };
-                    let safe = row.safe(self.state.now, least, may);
+                    let safe = row.next_unprotected(self.state.now, least, may);
                     let safe = safe.map(|member| member.job.started_at + least);
                     safe_until = safe_until.into_iter().chain(safe).min();
                     let candidate = move |member| self.candidate(key.priority_key, member, reason);
@@ -193,9 +193,9 @@ impl<'s, 'a> Listing<'s, 'a> {
         member: &Member,
         is_lent: bool,
     ) -> Option<PreemptReason> {
-        if priority::yields(self.asker, &member.job, priority_key) {
+        if priority::may_preempt(self.asker, &member.job, priority_key) {
             Some(PreemptReason::Priority)
-        } else if head_timeout::yields(self.asker, self.state.now, &member.job, priority_key) {
+        } else if head_timeout::may_preempt(self.asker, self.state.now, &member.job, priority_key) {
             Some(PreemptReason::HeadTimeout)
         } else {
             is_lent.then_some(PreemptReason::Reclaim)
@@ -210,7 +210,7 @@ impl<'s, 'a> Listing<'s, 'a> {
     ) -> Candidate<'a> {
         let (job, claim, nodes) = (&member.job, &member.hold.claim, &member.hold.nodes[..]);
         let surplus = member.hold.surplus.as_ref();
-        let unsaved = u128::from(self.state.now.since(job.loses_since()).0);
+        let unsaved = u128::from(self.state.now.since(job.unsaved_since()).0);
         let lost = u128::from(claim.gpu_milli()) * unsaved;
         Candidate { job, claim, reason, nodes, lost, priority_key, keeps: None, surplus }
     }
@@ -224,7 +224,7 @@ impl<'s, 'a> Listing<'s, 'a> {
             Some(Nodes::All) => nodes.any(|at| cluster.node(at).is_usable()),
             Some(Nodes::Of(_)) => {
                 let shape = &self.asker.shape;
-                nodes.any(|at| cluster.node(at).is_usable() && shape.may_have(cluster, at))
+                nodes.any(|at| cluster.node(at).is_usable() && shape.may_ever_use(cluster, at))
             }
         }
     }
@@ -232,7 +232,7 @@ impl<'s, 'a> Listing<'s, 'a> {
 
 /// Those candidates that still hold what is guaranteed to the job once the earlier ones are gone,
 /// and the quotas then.
-fn may_be_asked<'a>(
+fn still_reclaimable<'a>(
     mut candidates: Vec<Candidate<'a>>,
     to_come: &ToCome,
     owed: &Owed,

@@ -64,7 +64,7 @@ pub(super) fn choose<'a>(
     let (account, qos) = (job.account.as_ref(), job.qos.as_ref());
     let principal = state.accounting.principal(&job.queue, job.owner, account, qos);
     // Wherever it goes, it will hold at least this.
-    let asked = crate::model::claims::of_asking(&asker.shape, principal, &state.accounting);
+    let asked = crate::model::claims::of_shape(&asker.shape, principal, &state.accounting);
     if !victim_list.quotas.iter().any(|quotas| quotas.is_within_quota_with(&asked)) {
         return Err(Span(0));
     }
@@ -82,7 +82,7 @@ pub(super) fn choose<'a>(
     let chosen = search.least_harm(victim_list).ok_or(limit);
     // The next job to start asks the shadows whether it delays a promise.
     debug_assert!(
-        before.is_none_or(|before| search.state.changed_truly(&before)),
+        before.is_none_or(|before| search.state.are_shadow_changes_correct(&before)),
         "a search for victims of job {} left its trials in the shadows",
         job.key
     );
@@ -101,15 +101,15 @@ impl<'a> Search<'_, 'a> {
                 continue;
             }
             self.trials_left = TRIALS_MAX_EACH;
-            if let Some(chosen) = self.enough(victims) {
-                return Some(self.keep_more(chosen));
+            if let Some(chosen) = self.minimal_victims(victims) {
+                return Some(self.let_victims_keep_more(chosen));
             }
         }
         None
     }
 
     /// Lets each victim keep as much as the others leave it, from the last in preemption order.
-    fn keep_more(&mut self, mut chosen: Chosen<'a>) -> Chosen<'a> {
+    fn let_victims_keep_more(&mut self, mut chosen: Chosen<'a>) -> Chosen<'a> {
         let mut parts: Vec<Option<GivenUp>> = chosen.victims.iter().map(|_| None).collect();
         for at in (0..chosen.victims.len()).rev() {
             let victim = chosen.victims[at];
@@ -117,12 +117,12 @@ impl<'a> Search<'_, 'a> {
             let all = victim.job.allocation.shares().len();
             // With `enough` kept there is room, with `more` there is none: search between them.
             let (mut enough, mut more) = (most.keeps.0 as usize, all);
-            if victim.keeps.is_none() && !self.is_enough(&mut chosen, &mut parts, at, enough) {
+            if victim.keeps.is_none() && !self.try_keep_nodes(&mut chosen, &mut parts, at, enough) {
                 continue;
             }
             while enough + 1 < more {
                 let middle = enough + (more - enough) / 2;
-                match self.is_enough(&mut chosen, &mut parts, at, middle) {
+                match self.try_keep_nodes(&mut chosen, &mut parts, at, middle) {
                     true => enough = middle,
                     false => more = middle,
                 }
@@ -135,7 +135,7 @@ impl<'a> Search<'_, 'a> {
     }
 
     /// Whether there is room if one of them keeps this many nodes. If so, it keeps them.
-    fn is_enough(
+    fn try_keep_nodes(
         &mut self,
         chosen: &mut Chosen<'a>,
         parts: &mut [Option<GivenUp>],
@@ -143,12 +143,12 @@ impl<'a> Search<'_, 'a> {
         keeps: usize,
     ) -> bool {
         let job = chosen.victims[at].job;
-        let before = parts[at].replace(self.state.snapshot.part(job, keeps));
+        let before = parts[at].replace(self.state.snapshot.given_up_beyond(job, keeps));
         let with = chosen.victims.iter().zip(&*parts);
         let victims: Vec<Candidate<'_>> = with
             .map(|(victim, part)| part.as_ref().map_or(*victim, |part| victim.keeping(part)))
             .collect();
-        let room = self.room(&victims).filter(|room| self.is_allowed(&victims, room));
+        let room = self.room_without(&victims).filter(|room| self.is_allowed(&victims, room));
         drop(victims);
         match room {
             Some(room) => chosen.room = room,
@@ -158,16 +158,16 @@ impl<'a> Search<'_, 'a> {
     }
 
     /// A minimal set of these that makes room.
-    fn enough(&mut self, victims: &[Candidate<'a>]) -> Option<Chosen<'a>> {
-        let (first, mut room) = self.first_enough(victims)?;
+    fn minimal_victims(&mut self, victims: &[Candidate<'a>]) -> Option<Chosen<'a>> {
+        let (first, mut room) = self.first_sufficient_count(victims)?;
         let mut victims = victims[..first].to_vec();
-        self.leave_out(&mut victims, &mut room);
+        self.drop_unneeded_victims(&mut victims, &mut room);
         self.is_allowed(&victims, &room).then_some(Chosen { victims, room })
     }
 
     /// The number of first candidates that have to leave until there is room, and the place.
     /// `None`: there is none, or the jobs that are leaving anyway make enough room.
-    fn first_enough(&mut self, victims: &[Candidate<'a>]) -> Option<(usize, Room)> {
+    fn first_sufficient_count(&mut self, victims: &[Candidate<'a>]) -> Option<(usize, Room)> {
         let checkpoint = self.state.trial.checkpoint();
         let found = self.first_promising(victims);
         self.go_back(checkpoint);
@@ -177,12 +177,12 @@ impl<'a> Search<'_, 'a> {
                 return None;
             }
             (many, Some(room)) => return Some((many, room)),
-            (many, None) => (many + 1, self.room(victims)?),
+            (many, None) => (many + 1, self.room_without(victims)?),
         };
         let (mut high, mut room) = (victims.len(), known);
         while low < high {
             let middle = low + (high - low) / 2;
-            match self.room(&victims[..middle]) {
+            match self.room_without(&victims[..middle]) {
                 Some(found) => (high, room) = (middle, found),
                 None => low = middle + 1,
             }
@@ -195,9 +195,11 @@ impl<'a> Search<'_, 'a> {
     /// enough.
     fn first_promising(&mut self, victims: &[Candidate<'a>]) -> Option<(usize, Option<Room>)> {
         self.state.release_all();
-        let Some(need) = self.asker.shape.nodes() else { return Some((0, self.room_now(&[]))) };
+        let Some(need) = self.asker.shape.node_count() else {
+            return Some((0, self.room_now(&[])));
+        };
         let part = self.asker.shape.demand.even_part(need, need.0.saturating_sub(1));
-        let mut holding = self.holding(part);
+        let mut holding = self.nodes_holding_part(part);
         for many in 0..=victims.len() {
             if holding.iter().any(|nodes| *nodes >= need.0) {
                 return Some((many, self.room_now(&victims[..many])));
@@ -216,7 +218,7 @@ impl<'a> Search<'_, 'a> {
     }
 
     /// The number of nodes on each side that hold a part of the job.
-    fn holding(&self, part: Part) -> Vec<u32> {
+    fn nodes_holding_part(&self, part: Part) -> Vec<u32> {
         let count = |side: &Placing| {
             let search = self.state.node_search_of(self.asker.job, &self.asker.shape, *side, &[]);
             u32::try_from(search.all_that_hold(part).count()).unwrap_or(u32::MAX)
@@ -234,13 +236,13 @@ impl<'a> Search<'_, 'a> {
     }
 
     /// Drops each victim that proves unnecessary, from the back.
-    fn leave_out(&mut self, victims: &mut Vec<Candidate<'a>>, room: &mut Room) {
+    fn drop_unneeded_victims(&mut self, victims: &mut Vec<Candidate<'a>>, room: &mut Room) {
         let at: Vec<NodeIndex> = room.layout.iter().map(|(at, _)| *at).collect();
         let is_there =
             |victim: &&Candidate<'a>| victim.nodes.iter().any(|(node, _)| at.contains(node));
         let there: Vec<Candidate<'a>> = victims.iter().filter(is_there).copied().collect();
         if there.len() < victims.len()
-            && let Some(found) = self.room(&there)
+            && let Some(found) = self.room_without(&there)
         {
             (*victims, *room) = (there, found);
         }
@@ -250,7 +252,7 @@ impl<'a> Search<'_, 'a> {
             while end > 0 {
                 let from = end.saturating_sub(bundle);
                 let rest = [&victims[..from], &victims[end..]].concat();
-                if let Some(found) = self.room(&rest) {
+                if let Some(found) = self.room_without(&rest) {
                     (*victims, *room) = (rest, found);
                 }
                 end = from;
@@ -287,7 +289,7 @@ mod tests {
         world.submit(low(1, 2)).submit(low(2, 8)).submit(stays);
         world.round();
         let nodes = |job| {
-            let allocation = &world.snapshot.running(key(job)).unwrap().allocation;
+            let allocation = &world.snapshot.running_job(key(job)).unwrap().allocation;
             allocation.shares()[0].node.to_string()
         };
         assert_eq!([nodes(1), nodes(2), nodes(4)], ["a", "b", "a"]);

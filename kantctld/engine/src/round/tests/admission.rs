@@ -9,7 +9,7 @@ fn a_held_job_waits_and_takes_no_other_jobs_turn() {
     wait(&mut snapshot, [WaitingJob { held: true, ..waiting(2, request(1, 4), 10) }]);
     let seen = judged(&snapshot);
     assert_eq!(seen.round.decisions.len(), 2);
-    let reason = seen.round.waits.of(&seen.snapshot, key(2));
+    let reason = seen.round.waits.reason_of(&seen.snapshot, key(2));
     assert_eq!(reason, Some(WaitReason::Held));
 }
 
@@ -29,7 +29,7 @@ fn a_job_waits_for_its_begin_time_and_for_the_end_of_its_back_off() {
     );
     let seen = judged(&snapshot);
     assert_eq!(seen.round.decisions.len(), 1);
-    let reason = |job| seen.round.waits.of(&seen.snapshot, key(job));
+    let reason = |job| seen.round.waits.reason_of(&seen.snapshot, key(job));
     assert_eq!(reason(1), Some(WaitReason::BeginTime { at: NOW + hour }));
     assert_eq!(reason(3), Some(WaitReason::BackOff { until }));
     assert_eq!(seen.round.next_look, Some(until));
@@ -210,7 +210,7 @@ fn a_component_that_is_held_or_not_due_keeps_the_others_of_its_job_waiting() {
         let seen = judged(&snapshot);
         assert_eq!(seen.given(1), [""; 0]);
         assert_eq!(
-            seen.round.waits.of(&seen.snapshot, key(1)),
+            seen.round.waits.reason_of(&seen.snapshot, key(1)),
             Some(WaitReason::Component { key: key(2) })
         );
         wait(&mut snapshot, [one(2)]);

@@ -138,7 +138,7 @@ fn five_minutes_pass(snapshot: &mut Snapshot, now: Time) -> Time {
     let seen = judged_at(snapshot, now);
     for decision in seen.round.decisions {
         if let Decision::Start { key, allocation, .. } = decision {
-            let limit = snapshot.waiting(key).unwrap().time_limit.unwrap();
+            let limit = snapshot.waiting_job(key).unwrap().time_limit.unwrap();
             run_on_all(snapshot, key.job.0, allocation, Some(now + limit));
         }
     }

@@ -65,7 +65,7 @@ fn quota_above_is_kept_from_the_queues_beside() {
     });
     jobs(&mut snapshot);
     for job in [3, 4] {
-        let of_r = WaitingJob::clone(snapshot.waiting(key(job)).unwrap());
+        let of_r = WaitingJob::clone(snapshot.waiting_job(key(job)).unwrap());
         wait(&mut snapshot, [WaitingJob { queue: queue("r").name, ..of_r }]);
     }
     let seen = judged(&snapshot);
@@ -84,7 +84,7 @@ fn who_waits_for_room_keeps_the_quota_of_that_time() {
     });
     let gpus = (0..8).map(common::id::GpuIndex).collect();
     run(&mut snapshot, 9, Share { gpus, ..share("a", "0-7") }, Some(in_minutes(60)));
-    snapshot.settle(NOW);
+    snapshot.prepare_for_round(NOW);
     let two =
         Request { nodes: Some(Nodes(2)), only_nodes: vec![name("a"), name("b")], ..gpu_request(8) };
     let two = Request { tasks: Tasks(2), ..two };

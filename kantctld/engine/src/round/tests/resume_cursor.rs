@@ -29,7 +29,8 @@ fn pass(snapshot: &mut Snapshot, now: Time) -> Seen {
 }
 
 fn unseen(seen: &Seen) -> usize {
-    let reason = |job: &std::sync::Arc<WaitingJob>| seen.round.waits.of(&seen.snapshot, job.key);
+    let reason =
+        |job: &std::sync::Arc<WaitingJob>| seen.round.waits.reason_of(&seen.snapshot, job.key);
     let waits = seen.snapshot.all_waiting();
     waits.filter(|job| reason(job) == Some(WaitReason::NotConsidered)).count()
 }

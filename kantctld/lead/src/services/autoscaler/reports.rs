@@ -67,11 +67,11 @@ struct AtRouters {
 
 impl Reports {
     /// Takes the report of the router on a node. Returns whether it holds requests.
-    pub fn router(&mut self, node: &NodeName, load: RouterLoad, now: Time) -> bool {
+    pub fn note_router(&mut self, node: &NodeName, load: RouterLoad, now: Time) -> bool {
         let before = self.routers.remove(node);
         let rate = |service: &ServiceLoad| {
             let before = before.as_ref()?;
-            let span = later(before.load.uptime, load.uptime)?;
+            let span = time_between(before.load.uptime, load.uptime)?;
             let last = before.load.services.iter().find(|one| one.service == service.service)?;
             let more = service.requests.saturating_sub(last.requests);
             Some((service.service.clone(), per_second(more, span)))
@@ -83,7 +83,7 @@ impl Reports {
     }
 
     /// Takes the measurements of a node. One that is sent again, after a new connection, is known.
-    pub fn replicas(&mut self, loads: Vec<ReplicaLoad>, now: Time) {
+    pub fn note_replicas(&mut self, loads: Vec<ReplicaLoad>, now: Time) {
         for load in loads {
             let before = self.replicas.get(&load.id);
             if before.is_some_and(|before| before.load == load) {
@@ -105,15 +105,15 @@ impl Reports {
     /// Routers know the requests of the role that they send them to, all else comes from the
     /// engines. A role without replicas has no engines: it is woken by any request of its service.
     pub fn sample(&self, role: &Role<'_>, now: Time) -> Option<Sample> {
-        let at_routers = self.at_routers(role.service);
+        let at_routers = self.load_at_routers(role.service);
         if let Some(sum) = at_routers.filter(|_| role.is_entry && follows_requests(role.policy)) {
-            let ready = count(role.ready.len());
+            let ready = to_replicas(role.ready.len());
             return Some(Sample {
                 at: now,
                 ready,
                 reporting: ready,
-                held: whole(sum.held),
-                in_flight: Some(whole(sum.in_flight)),
+                held: to_requests(sum.held),
+                in_flight: Some(to_requests(sum.in_flight)),
                 rate: Some(RequestRate(sum.rate)),
                 ..Sample::default()
             });
@@ -125,10 +125,10 @@ impl Reports {
             None if role.ready.is_empty() => return None,
             None => 0,
         };
-        Some(self.sample_of_engines(role.ready, whole(held), now))
+        Some(self.sample_of_engines(role.ready, to_requests(held), now))
     }
 
-    fn at_routers(&self, service: &ServiceName) -> Option<AtRouters> {
+    fn load_at_routers(&self, service: &ServiceName) -> Option<AtRouters> {
         let loads = self.routers.values().flat_map(|report| {
             let of = report.load.services.iter().filter(|one| one.service == service.as_str());
             of.map(move |one| AtRouters {
@@ -159,7 +159,7 @@ impl Reports {
             itl: mean(|since| since.itl).map(micros),
             tokens_in: mean(|since| since.tokens_in).map(tokens),
             tokens_out: mean(|since| since.tokens_out).map(tokens),
-            ..Sample::sum(now, held, &loads)
+            ..Sample::from_reports(now, held, &loads)
         }
     }
 }
@@ -177,9 +177,9 @@ impl ReplicaReport {
             (None, waiting) => waiting,
         };
         Some(autoscale::ReplicaLoad {
-            in_flight: in_flight.map(whole),
+            in_flight: in_flight.map(to_requests),
             rate: self.since.rate.map(RequestRate),
-            waiting: engine.waiting.map(whole),
+            waiting: engine.waiting.map(to_requests),
             kv_usage: engine.kv_usage,
             gpu_usage: *gpu_usage,
             kv: kv_load(&engine),
@@ -203,7 +203,7 @@ fn kv_load(engine: &EngineLoad) -> Option<KvLoad> {
 
 impl Since {
     fn of(before: &ReplicaLoad, load: &ReplicaLoad) -> Self {
-        let span = later(before.measured_at, load.measured_at);
+        let span = time_between(before.measured_at, load.measured_at);
         let (Some(span), Some(last), Some(engine)) = (span, before.engine, load.engine) else {
             return Self::default();
         };
@@ -221,7 +221,7 @@ impl Since {
 }
 
 /// The time between two measurements of one process. `None`: it was started again.
-fn later(before: Span, now: Span) -> Option<Span> {
+fn time_between(before: Span, now: Span) -> Option<Span> {
     now.0.checked_sub(before.0).filter(|span| *span > 0).map(Span)
 }
 
@@ -239,11 +239,11 @@ fn per_second(count: u64, span: Span) -> u64 {
     count.saturating_mul(1_000_000) / span.0.max(1)
 }
 
-fn whole(requests: u64) -> Requests {
+fn to_requests(requests: u64) -> Requests {
     Requests::whole(u32::try_from(requests).unwrap_or(u32::MAX))
 }
 
-fn count(replicas: usize) -> Replicas {
+fn to_replicas(replicas: usize) -> Replicas {
     Replicas(u32::try_from(replicas).unwrap_or(u32::MAX))
 }
 

@@ -30,7 +30,7 @@ fn load(in_flight: u64, held: u64) -> RouterLoad {
 fn wanted_after(house: &mut House, autoscaler: &mut Autoscaler, seconds: u64, load: &RouterLoad) {
     let node = testkit::name("g1");
     for _ in 0..seconds / 2 {
-        autoscaler.report(&node, load.clone(), house.now);
+        autoscaler.note_router_load(&node, load.clone(), house.now);
         let local = LocalTime::utc(house.now);
         let commands = autoscaler.decide(&house.state, &Readiness::default(), house.now, local);
         commands.into_iter().for_each(|command| drop(house.apply(command)));
@@ -47,9 +47,9 @@ fn wanted(house: &House) -> u32 {
 fn a_held_request_starts_a_replica_and_an_idle_service_goes_back_to_none() {
     let (mut house, mut autoscaler) = (deployed(), Autoscaler::default());
     assert_eq!(wanted(&house), 0);
-    assert!(!autoscaler.report(&testkit::name("g1"), load(0, 0), house.now));
+    assert!(!autoscaler.note_router_load(&testkit::name("g1"), load(0, 0), house.now));
     assert!(
-        autoscaler.report(&testkit::name("g1"), load(1, 1), house.now),
+        autoscaler.note_router_load(&testkit::name("g1"), load(1, 1), house.now),
         "it is answered at once"
     );
     wanted_after(&mut house, &mut autoscaler, 2, &load(1, 1));
@@ -65,7 +65,7 @@ fn a_held_request_starts_a_replica_and_an_idle_service_goes_back_to_none() {
 fn load_from_all_routers_counts_and_a_silent_router_does_not() {
     let (mut house, mut autoscaler) = (deployed(), Autoscaler::default());
     let other = testkit::name("g2");
-    autoscaler.report(&other, load(2, 2), house.now);
+    autoscaler.note_router_load(&other, load(2, 2), house.now);
     wanted_after(&mut house, &mut autoscaler, 4, &load(2, 2));
     assert_eq!(wanted(&house), 3, "4 held, 2 for each replica at 70 %");
     house.wait(60);

@@ -1,7 +1,7 @@
 //! The step of one role: surplus replicas stop, missing ones start, and those of old revisions are
 //! replaced.
 
-use super::{Plan, ReplicaNow, count, is_current, stop};
+use super::{Plan, ReplicaNow, is_current, saturating_u32, stop};
 use common::id::Ordinal;
 use common::service::{RoleSpec, ServiceSpec, StopReason};
 use common::time::Time;
@@ -23,7 +23,7 @@ pub(super) struct Step<'a> {
 }
 
 impl Step<'_> {
-    pub(super) fn run(&self, replicas: &[ReplicaNow], plan: &mut Plan) {
+    pub(super) fn plan_role(&self, replicas: &[ReplicaNow], plan: &mut Plan) {
         let own = || replicas.iter().filter(|replica| replica.role == self.role.name);
         let alive = || own().filter(|replica| !replica.is_ending());
         let is_current = |replica: &&ReplicaNow| is_current(self.service, replica);
@@ -53,8 +53,8 @@ impl Step<'_> {
     }
 
     /// The places of the current revision that should be taken.
-    fn places(&self, old: &[&ReplicaNow]) -> u32 {
-        let (wanted, old) = (self.wanted(), count(old.len()));
+    fn places_to_fill(&self, old: &[&ReplicaNow]) -> u32 {
+        let (wanted, old) = (self.wanted(), saturating_u32(old.len()));
         if self.is_canary_only() {
             wanted.min(self.spec.update.canary)
         } else if self.service.is_paused {
@@ -79,7 +79,7 @@ impl Step<'_> {
         let mut surplus = Surplus { ready, kept };
         current.sort_by_key(|one| self.stop_order(one));
         current.retain(|replica| {
-            let is_stopped = replica.ordinal.0 >= wanted && surplus.may_stop(replica);
+            let is_stopped = replica.ordinal.0 >= wanted && surplus.try_stop(replica);
             if is_stopped {
                 plan.commands.push(stop(replica, StopReason::ScaledDown));
             }
@@ -93,7 +93,7 @@ impl Step<'_> {
         let mut beyond = old.len().saturating_sub(wanted as usize);
         old.sort_by_key(|one| (one.ordinal.0 < wanted, self.stop_order(one)));
         old.retain(|replica| {
-            let is_stopped = beyond > 0 && surplus.may_stop(replica);
+            let is_stopped = beyond > 0 && surplus.try_stop(replica);
             if is_stopped {
                 beyond -= 1;
                 let is_surplus = replica.ordinal.0 >= wanted;
@@ -123,8 +123,9 @@ impl Step<'_> {
         taken: &BTreeSet<Ordinal>,
         plan: &mut Plan,
     ) {
-        let mut room = self.room(current, old).min(AT_ONCE);
-        let missing = (0..self.places(old)).map(Ordinal).filter(|place| !taken.contains(place));
+        let mut room = self.starts_allowed(current, old).min(AT_ONCE);
+        let missing =
+            (0..self.places_to_fill(old)).map(Ordinal).filter(|place| !taken.contains(place));
         for ordinal in missing {
             if room == 0 {
                 return;
@@ -142,7 +143,7 @@ impl Step<'_> {
     }
 
     /// The number of replicas that may start beside those that are there.
-    fn room(&self, current: &[&ReplicaNow], old: &[&ReplicaNow]) -> usize {
+    fn starts_allowed(&self, current: &[&ReplicaNow], old: &[&ReplicaNow]) -> usize {
         let update = &self.spec.update;
         let extra = match (self.is_canary_only(), self.service.is_paused) {
             (true, _) => update.canary,
@@ -187,7 +188,7 @@ impl Step<'_> {
         candidates.sort_by_key(|one| self.stop_order(one));
         let mut surplus = Surplus { ready, kept: self.kept_in_update() };
         for replica in candidates.into_iter().take(AT_ONCE) {
-            if surplus.may_stop(replica) {
+            if surplus.try_stop(replica) {
                 plan.commands.push(stop(replica, StopReason::Replaced));
             }
         }
@@ -204,7 +205,7 @@ struct Surplus {
 
 impl Surplus {
     /// Whether a replica may stop now. If so, it no longer counts.
-    fn may_stop(&mut self, replica: &ReplicaNow) -> bool {
+    fn try_stop(&mut self, replica: &ReplicaNow) -> bool {
         if replica.is_ready() {
             let may_stop = self.ready > self.kept;
             self.ready -= usize::from(may_stop);

@@ -3,7 +3,7 @@
 
 mod knowledge;
 
-use super::super::{Readiness, look, replicas, routes};
+use super::super::{Readiness, plan_services, replicas, routes};
 use super::*;
 use common::id::{AttemptId, Ordinal, ServiceName};
 use common::job::{EndCause, Probe, ProbeAction, ReplicaHealth, ReplicaStatus};
@@ -100,7 +100,7 @@ impl World {
     /// One second: commands are carried out, then replicas do what they do, then the judge looks.
     fn tick(&mut self) {
         self.readiness.prune(&self.house.state);
-        let plan = look(&self.house.state, &self.readiness, self.house.now);
+        let plan = plan_services(&self.house.state, &self.readiness, self.house.now);
         for command in plan.commands {
             self.house.apply(command);
         }
@@ -125,7 +125,7 @@ impl World {
 
     /// Starts a replica on the first free CPU.
     fn begin(&mut self, key: JobKey) {
-        let held = self.house.state.ledger().on(&name("n")).map(|on| on.cpus());
+        let held = self.house.state.ledger().holdings_on(&name("n")).map(|on| on.cpus());
         let is_free = |cpu: &u32| held.as_ref().is_none_or(|held| !held.contains(*cpu));
         let Some(cpu) = (0..CPUS).find(is_free) else { return };
         let id = self.house.start(key, vec![share("n", cpu, 1, &[])]);
@@ -148,7 +148,7 @@ impl World {
 
     fn report_health(&mut self, id: AttemptId, health: ReplicaHealth) {
         let status = ReplicaStatus { id, health, ports: Vec::new(), why: None };
-        self.readiness.report(&name("n"), vec![status], self.house.now);
+        self.readiness.note_report(&name("n"), vec![status], self.house.now);
     }
 
     /// What holds at any time, whatever users do.

@@ -1,7 +1,7 @@
 //! The end of an update: all replicas are of the current revision and healthy, or a deadline has
 //! passed, or a new replica fails again and again.
 
-use super::{Plan, ReplicaNow, count, is_current};
+use super::{Plan, ReplicaNow, is_current, saturating_u32};
 use common::id::RoleName;
 use common::service::{RoleSpec, ServiceSpec, UpdateFailure};
 use common::time::{Span, Time};
@@ -34,7 +34,7 @@ impl Judge<'_> {
             .iter()
             .all(|role| self.healthy_of(&current, role) >= self.service.wanted(&role.name));
         if is_old_gone && is_full {
-            return plan.commands.push(self.end(None));
+            return plan.commands.push(self.end_update_command(None));
         }
         let soon = current.iter().filter_map(|one| one.healthy_at(&self.spec.update));
         soon.filter(|at| *at > self.now).for_each(|at| plan.look_again(at));
@@ -45,17 +45,17 @@ impl Judge<'_> {
             .failed_replica()
             .or_else(|| self.unhealthy_replica(&current, plan))
             .or_else(|| self.no_progress(&current, plan));
-        plan.commands.extend(failure.map(|failure| self.end(Some(failure))));
+        plan.commands.extend(failure.map(|failure| self.end_update_command(Some(failure))));
     }
 
-    fn end(&self, failure: Option<UpdateFailure>) -> Command {
+    fn end_update_command(&self, failure: Option<UpdateFailure>) -> Command {
         let (service, revision) = (self.service.name.clone(), self.service.current);
         Command::EndUpdate { service, revision, failure }
     }
 
     fn healthy_of(&self, current: &[&ReplicaNow], role: &RoleSpec) -> u32 {
         let own = current.iter().filter(|one| one.role == role.name);
-        count(own.filter(|one| one.is_healthy(&self.spec.update, self.now)).count())
+        saturating_u32(own.filter(|one| one.is_healthy(&self.spec.update, self.now)).count())
     }
 
     fn failed_replica(&self) -> Option<UpdateFailure> {

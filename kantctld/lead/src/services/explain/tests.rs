@@ -63,7 +63,7 @@ fn it_shows_the_load_and_what_would_change_the_number() {
     let service =
         ServiceLoad { service: "chat".to_owned(), in_flight: 3, held: 3, ..ServiceLoad::default() };
     let load = RouterLoad { services: vec![service], ..RouterLoad::default() };
-    autoscaler.report(&NodeName::new("g1").unwrap(), load, house.now);
+    autoscaler.note_router_load(&NodeName::new("g1").unwrap(), load, house.now);
     let (readiness, local) = (super::super::Readiness::default(), LocalTime::utc(house.now));
     for command in autoscaler.decide(&house.state, &readiness, house.now, local) {
         house.apply(command);

@@ -39,7 +39,8 @@ impl Bounded<'_> {
                     "give it a shorter time or fewer GPUs (`kantctl update --help`)".to_owned()
                 }
                 What::Gpus if most > 0 && self.asks_for_more_than(most) => {
-                    let change = change::to(self.waiting, &format!("--gpus={most}"));
+                    let change =
+                        change::change_options_advice(self.waiting, &format!("--gpus={most}"));
                     format!("if a smaller job is enough, {change}")
                 }
                 _ => "ask for less (`kantctl update --help`)".to_owned(),
@@ -55,7 +56,7 @@ impl Bounded<'_> {
             What::Gpus if left > 0 && self.asks_for_more_than(left) => {
                 format!(
                     ", or, if a smaller job is enough, ask for less ({})",
-                    change::to(self.waiting, &format!("--gpus={left}"))
+                    change::change_options_advice(self.waiting, &format!("--gpus={left}"))
                 )
             }
             _ => String::new(),
@@ -65,7 +66,7 @@ impl Bounded<'_> {
     }
 }
 
-pub(super) fn quota(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
+pub(super) fn quota_advice(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
     let WaitReason::QuotaExceeded { queue, bound, counted } = reason else { return String::new() };
     let is_lent = matches!(bound, QuotaBound::Lent { .. });
     let look = match is_lent {
@@ -79,12 +80,12 @@ pub(super) fn quota(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
         is_lent,
         of: format!("queue {queue}"),
         look,
-        other: change::of_queue(waiting),
+        other: change::move_queue_advice(waiting),
     }
     .advice()
 }
 
-pub(super) fn limit(
+pub(super) fn limit_advice(
     waiting: &Waiting<'_>,
     bound: &Bound,
     counted: &Counted,
@@ -100,10 +101,10 @@ pub(super) fn limit(
         Bound::Qos(_) | Bound::Account(_) => "`kantctl queue`".to_owned(),
     };
     let other = match bound {
-        Bound::Queue(_) | Bound::UserInQueue(..) => change::of_queue(waiting),
+        Bound::Queue(_) | Bound::UserInQueue(..) => change::move_queue_advice(waiting),
         Bound::Qos(_) | Bound::UserInQos(..) => Some(format!(
             "give it another QoS, or none, without that one's priority: {}",
-            change::to(waiting, "--qos=none")
+            change::change_options_advice(waiting, "--qos=none")
         )),
         _ => {
             let key = waiting.job.key;

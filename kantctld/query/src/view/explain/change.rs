@@ -12,7 +12,7 @@ use engine::WaitingJob;
 const QUEUES_MAX: usize = 4;
 
 /// Changes these options of `kantctl submit`.
-pub(super) fn to(waiting: &Waiting<'_>, options: &str) -> String {
+pub(super) fn change_options_advice(waiting: &Waiting<'_>, options: &str) -> String {
     let key = waiting.job.key;
     match may_be_updated(waiting) {
         true => format!("`kantctl update {} {options}`", key.job),
@@ -28,14 +28,14 @@ fn may_be_updated(waiting: &Waiting<'_>) -> bool {
 
 /// Moves the job to another queue, as a phrase after an "or": of the queues tried, the one with the
 /// earliest start, if that is earlier than in its own queue. `None` if no queue is better.
-pub(super) fn of_queue(waiting: &Waiting<'_>) -> Option<String> {
+pub(super) fn move_queue_advice(waiting: &Waiting<'_>) -> Option<String> {
     let (state, snapshot) = (waiting.state, waiting.snapshot);
     let record = state.job(waiting.job.key.job)?;
-    let (ask, job) = (&record.spec.ask, snapshot.waiting(waiting.job.key)?);
+    let (ask, job) = (&record.spec.ask, snapshot.waiting_job(waiting.job.key)?);
     let is_open = |queue: &&Queue| {
         let there = Ask { queue: Some(queue.name.clone()), hold: false, ..ask.clone() };
         ask.queue.as_ref() != Some(&queue.name)
-            && state::may_wait(state, record, false, &there).is_ok()
+            && state::check_could_wait(state, record, false, &there).is_ok()
             && state::snapshot::never_fits(state, snapshot, &there).is_none()
     };
     let starts = |queue: &Queue| {
@@ -63,6 +63,6 @@ pub(super) fn of_queue(waiting: &Waiting<'_>) -> Option<String> {
         true => "it would start now".to_owned(),
         false => format!("it is expected to start at about {at}"),
     };
-    let change = to(waiting, &format!("--queue={}", queue.name));
+    let change = change_options_advice(waiting, &format!("--queue={}", queue.name));
     Some(format!("move it to queue {}, where {when}: {change}", queue.name))
 }

@@ -6,12 +6,12 @@ use common::reason::WaitReason;
 use common::resource::GpuRequest;
 
 /// For a held job: who can release it, and whether that would help.
-pub(super) fn held(waiting: &Waiting<'_>) -> String {
+pub(super) fn held_advice(waiting: &Waiting<'_>) -> String {
     let key = waiting.job.key;
-    if let Some(reason) = waiting.never() {
+    if let Some(reason) = waiting.never_runs_reason() {
         let (less, until) = match &reason {
             WaitReason::NeverFits { .. } | WaitReason::NeverNear { .. } => {
-                (for_less(waiting, &reason), "there is such a node")
+                (smaller_request_advice(waiting, &reason), "there is such a node")
             }
             _ => ("`kantctl queues` shows the bounds; ask for less".to_owned(), "it is raised"),
         };
@@ -22,7 +22,7 @@ pub(super) fn held(waiting: &Waiting<'_>) -> String {
     }
     let element = waiting.state.element(key).map(|(_, element)| element);
     let failed = element.is_some_and(|element| element.faults.is_some());
-    let by_coordinator = element.is_some_and(|element| element.held_by.coordinator());
+    let by_coordinator = element.is_some_and(|element| element.held_by.includes_coordinator());
     match waiting.is_held_by_operator() {
         true => format!("ask an operator to release it (`kantctl release {key}`)"),
         false if by_coordinator => {
@@ -38,7 +38,7 @@ pub(super) fn held(waiting: &Waiting<'_>) -> String {
 }
 
 /// For a job that asks for more than there is: the largest possible request, in the same option.
-pub(super) fn for_less(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
+pub(super) fn smaller_request_advice(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
     let shows = "`kantctl nodes` shows what there is";
     let WaitReason::NeverFits { need, largest: Some(most), .. } = reason else {
         return format!("{shows}; ask for less (`kantctl update --help`)");
@@ -49,8 +49,8 @@ pub(super) fn for_less(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
         Some(GpuRequest::Parts(_)) => "--gpus",
         _ => "",
     };
-    if let Some(gpus) = less::gpus(need, most).filter(|_| !option.is_empty()) {
-        let change = change::to(waiting, &format!("{option}={gpus}"));
+    if let Some(gpus) = less::fewer_gpus(need, most).filter(|_| !option.is_empty()) {
+        let change = change::change_options_advice(waiting, &format!("{option}={gpus}"));
         return format!("{shows}; if less is enough, {change}");
     }
     format!("{shows}; ask for less (`kantctl update --help`)")

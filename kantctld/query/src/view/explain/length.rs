@@ -4,23 +4,23 @@ use common::time::Span;
 
 /// `40 s`, `25 min`, `3 h 10 min`, `2 days 4 h`: seconds under a minute, whole minutes under a day,
 /// then whole hours.
-pub(super) fn words(span: Span) -> String {
+pub(super) fn in_words(span: Span) -> String {
     let seconds = span.0.div_ceil(1000);
     let minutes = (seconds + 30) / 60;
     match minutes {
         _ if seconds < 60 => format!("{seconds} s"),
         0..60 => format!("{minutes} min"),
-        60..1440 => with(format!("{} h", minutes / 60), minutes % 60, "min"),
+        60..1440 => with_smaller_unit(format!("{} h", minutes / 60), minutes % 60, "min"),
         _ => {
             let hours = (minutes + 30) / 60;
             let days =
                 if hours / 24 == 1 { "1 day".to_owned() } else { format!("{} days", hours / 24) };
-            with(days, hours % 24, "h")
+            with_smaller_unit(days, hours % 24, "h")
         }
     }
 }
 
-fn with(large: String, small: u64, unit: &str) -> String {
+fn with_smaller_unit(large: String, small: u64, unit: &str) -> String {
     if small == 0 { large } else { format!("{large} {small} {unit}") }
 }
 
@@ -28,15 +28,15 @@ fn with(large: String, small: u64, unit: &str) -> String {
 /// but 1 to 5 minutes: the user has to read and type it first. `None` if the span is too short.
 pub(super) fn limit_within(span: Span) -> Option<String> {
     let minutes = span.seconds() / 60;
-    option(minutes.saturating_sub((minutes / 20).clamp(1, 5)))
+    time_limit_option(minutes.saturating_sub((minutes / 20).clamp(1, 5)))
 }
 
 /// A time limit that ends within a span that begins later. It needs no margin for typing.
 pub(super) fn limit_until(span: Span) -> Option<String> {
-    option(span.seconds().saturating_sub(1) / 60)
+    time_limit_option(span.seconds().saturating_sub(1) / 60)
 }
 
-fn option(minutes: u64) -> Option<String> {
+fn time_limit_option(minutes: u64) -> Option<String> {
     match minutes {
         0 => None,
         minutes if minutes % 60 == 0 => Some(format!("{}h", minutes / 60)),
@@ -62,9 +62,9 @@ mod tests {
             (187_200, "2 days 4 h"),
             (86_399, "1 day"),
         ] {
-            assert_eq!(words(Span::from_seconds(seconds)), text);
+            assert_eq!(in_words(Span::from_seconds(seconds)), text);
         }
-        assert_eq!(words(Span(1)), "1 s");
+        assert_eq!(in_words(Span(1)), "1 s");
     }
 
     #[test]

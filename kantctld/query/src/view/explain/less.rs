@@ -6,7 +6,7 @@ use common::reason::{Nearest, Need};
 use common::unit::Gpus;
 
 /// The free GPUs of this node; `None` if they suffice, or if fewer would not help.
-pub(super) fn gpus(need: &Need, near: &Nearest) -> Option<String> {
+pub(super) fn fewer_gpus(need: &Need, near: &Nearest) -> Option<String> {
     if near.gpus >= need.gpus {
         return None;
     }
@@ -42,7 +42,7 @@ mod tests {
             gpu_part: asked.1,
         };
         let node = NodeName::new("n1").unwrap();
-        gpus(&need, &Nearest { node, cpus, memory, gpus: Gpus(has.0), gpu_part: has.1 })
+        fewer_gpus(&need, &Nearest { node, cpus, memory, gpus: Gpus(has.0), gpu_part: has.1 })
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! them.
 
 use super::{elastic, length, shared};
-use common::hostlist::fold;
+use common::hostlist::compress;
 use common::id::NodeName;
 use common::job::{ExitStatus, Outcome, Phase, PreemptReason, Preempted};
 use common::node::Contact;
@@ -15,7 +15,7 @@ use state::timeline::TimelineEvent;
 use std::collections::BTreeSet;
 
 /// The reason why one job was preempted by another, as a clause.
-pub(super) fn why(state: &State, preempted: Preempted) -> String {
+pub(super) fn preemption_reason(state: &State, preempted: Preempted) -> String {
     let by = preempted.by;
     match preempted.why {
         PreemptReason::Priority => format!("job {by}, which has a higher priority"),
@@ -32,7 +32,7 @@ pub(super) fn why(state: &State, preempted: Preempted) -> String {
     }
 }
 
-pub(super) fn living(
+pub(super) fn explain_started(
     state: &State,
     job: &JobView,
     snapshot: &Snapshot,
@@ -41,7 +41,7 @@ pub(super) fn living(
     let nodes = job.allocation.iter().flat_map(|a| a.shares()).map(|share| &share.node);
     let nodes: BTreeSet<&NodeName> = nodes.collect();
     let s = if nodes.len() == 1 { "s" } else { "" };
-    let nodes = fold(nodes);
+    let nodes = compress(nodes);
     let element = state.element(job.key).map(|(_, element)| element);
     let end = element.and_then(|element| element.run.as_ref()?.end.as_ref());
     let line = match job.phase {
@@ -49,7 +49,7 @@ pub(super) fn living(
         Phase::Completing if end.is_some_and(|end| end.exit.is_some()) => {
             format!("it has ended; {nodes} still clean{s} up after it")
         }
-        Phase::Completing => stopping(state, element.and_then(|e| e.run.as_deref()), &nodes),
+        Phase::Completing => stopping_line(state, element.and_then(|e| e.run.as_deref()), &nodes),
         Phase::Suspended => match job.suspended_at {
             Some(at) => format!("an operator suspended it at {at} on {nodes}"),
             None => format!("it is suspended on {nodes}"),
@@ -57,11 +57,11 @@ pub(super) fn living(
         _ => format!("it is {} on {nodes}", job.state),
     };
     let mut lines = vec![line];
-    lines.extend(elastic::living(job));
+    lines.extend(elastic::running_tasks_line(job));
     let gives_to = element.and_then(|element| element.run.as_ref()?.gives_to);
-    lines.extend(elastic::joining(job));
-    lines.extend(elastic::leaving(job, gives_to));
-    lines.extend(ends(job).into_iter().chain(saved(job, now)));
+    lines.extend(elastic::joining_nodes_line(job));
+    lines.extend(elastic::leaving_nodes_line(job, gives_to));
+    lines.extend(latest_end_line(job).into_iter().chain(unsaved_work_line(job, now)));
     let mut advice = match job.phase {
         Phase::Starting => Some("nothing: it runs as soon as that is done".to_owned()),
         Phase::Completing => Some("nothing: it is over as soon as that is done".to_owned()),
@@ -78,14 +78,14 @@ pub(super) fn living(
         }
     }
     if job.phase == Phase::Running {
-        let (more, what_to_do) = shared::running(state, job.key, snapshot, now);
+        let (more, what_to_do) = shared::preemption_outlook(state, job.key, snapshot, now);
         lines.extend(more);
         advice = advice.or(what_to_do);
     }
     if let Some(preempted) = end.and_then(|end| end.preempted) {
-        lines.push(format!("it is preempted by {}", why(state, preempted)));
-        let moving =
-            element.moving.as_deref().map(|moving| fold(moving.to.iter().collect::<BTreeSet<_>>()));
+        lines.push(format!("it is preempted by {}", preemption_reason(state, preempted)));
+        let moving = element.moving.as_deref();
+        let moving = moving.map(|moving| compress(moving.to.iter().collect::<BTreeSet<_>>()));
         advice = Some(match end.is_some_and(|end| end.requeue) {
             true if moving.is_some() => format!(
                 "nothing: it starts again from the beginning on {}, where its place is kept; what \
@@ -105,25 +105,25 @@ pub(super) fn living(
 
 /// A job that is being stopped: SIGTERM first, and SIGKILL after the grace period. Whether a node
 /// out of contact received the command is unknown.
-fn stopping(state: &State, run: Option<&Run>, nodes: &str) -> String {
+fn stopping_line(state: &State, run: Option<&Run>, nodes: &str) -> String {
     let Some((run, end)) = run.and_then(|run| Some((run, run.end.as_ref()?))) else {
         return format!("it is being stopped on {nodes}");
     };
     let is_silent =
         |name: &NodeName| state.node(name).is_some_and(|node| node.contact != Contact::Connected);
-    let (silent, informed): (Vec<_>, Vec<_>) = run.holding().into_iter().partition(is_silent);
+    let (silent, informed): (Vec<_>, Vec<_>) = run.holding_nodes().into_iter().partition(is_silent);
     let grace = state.settings().map(|settings| settings.kill_grace).unwrap_or_default();
     let at = end.decided_at;
     let mut parts = Vec::new();
     if !informed.is_empty() {
-        let nodes = fold(&informed);
+        let nodes = compress(&informed);
         let killed_at = at + grace;
         parts.push(format!(
             "it was sent SIGTERM at {at}; what still runs on {nodes} at {killed_at} is killed"
         ));
     }
     if !silent.is_empty() {
-        let (nodes, does) = (fold(&silent), if silent.len() == 1 { "does" } else { "do" });
+        let (nodes, does) = (compress(&silent), if silent.len() == 1 { "does" } else { "do" });
         let since = match parts.is_empty() {
             true => format!("it was to stop at {at}; "),
             false => String::new(),
@@ -140,7 +140,7 @@ const fn is_start(what: &TimelineEvent) -> bool {
 }
 
 /// The time limit or deadline that ends a running job at the latest.
-fn ends(job: &JobView) -> Option<String> {
+fn latest_end_line(job: &JobView) -> Option<String> {
     let began = job.started_at.filter(|_| job.phase == Phase::Running)?;
     let limit = job.ask.time_limit.map(|limit| began + limit + job.suspended);
     match (limit, job.ask.deadline) {
@@ -152,17 +152,17 @@ fn ends(job: &JobView) -> Option<String> {
 }
 
 /// The work that a job with a checkpoint would lose.
-fn saved(job: &JobView, now: Time) -> Option<String> {
+fn unsaved_work_line(job: &JobView, now: Time) -> Option<String> {
     let lives = matches!(job.phase, Phase::Starting | Phase::Running | Phase::Suspended);
     let at = job.checkpoint_at.filter(|_| lives)?;
-    let since = length::words(now.since(at));
+    let since = length::in_words(now.since(at));
     Some(format!(
         "its last checkpoint was at {at}: the work since then ({since}) is lost if it is preempted"
     ))
 }
 
 /// How the script ended, for readers who do not know Slurm's `code:signal`.
-fn exited(exit: ExitStatus) -> String {
+fn exit_line(exit: ExitStatus) -> String {
     let name = match exit.signal {
         None => return format!("its script exited with code {}", exit.code),
         Some(1) => " (SIGHUP)",
@@ -177,7 +177,7 @@ fn exited(exit: ExitStatus) -> String {
     format!("its script was ended by signal {}{name}", exit.signal.unwrap_or_default())
 }
 
-pub(super) fn done(job: &JobView) -> (Vec<String>, Option<String>) {
+pub(super) fn explain_done(job: &JobView) -> (Vec<String>, Option<String>) {
     let at = job.ended_at.map(|at| format!(" since {at}")).unwrap_or_default();
     let mut lines = vec![format!("it is over{at}: {}", job.state)];
     match (job.outcome, job.ask.deadline, job.ask.time_limit) {
@@ -185,9 +185,9 @@ pub(super) fn done(job: &JobView) -> (Vec<String>, Option<String>) {
             lines.push(format!("it never started: its deadline, {deadline}, came first"));
         }
         (Some(Outcome::TimedOut), _, Some(limit)) => {
-            lines.push(format!("it was stopped at its time limit, {}", length::words(limit)));
+            lines.push(format!("it was stopped at its time limit, {}", length::in_words(limit)));
         }
-        _ => lines.extend(job.exit.map(exited)),
+        _ => lines.extend(job.exit.map(exit_line)),
     }
     lines.extend(job.message.clone());
     let advice = match job.outcome {

@@ -14,7 +14,7 @@ const DESCRIBED_MAX: usize = 4;
 
 /// What is wrong with each of the nodes; `None` if none of them is silent or drained any more.
 pub(super) fn sentence(waiting: &Waiting<'_>, need: &Need) -> Option<String> {
-    let nodes = nodes(waiting, need);
+    let nodes = unusable_nodes(waiting, need);
     let each = |node: &&NodeRecord| {
         let name = &node.name;
         match (node.contact, &node.drain) {
@@ -24,7 +24,7 @@ pub(super) fn sentence(waiting: &Waiting<'_>, need: &Need) -> Option<String> {
             (_, Some(drain)) => format!("{name} does not answer and is drained ({})", drain.reason),
         }
     };
-    if let ([only], 0) = (nodes.as_slice(), up(waiting, need)) {
+    if let ([only], 0) = (nodes.as_slice(), usable_count(waiting, need)) {
         let rest = each(only);
         let rest = rest.strip_prefix(&only.name.to_string()).unwrap_or_default().to_owned();
         return Some(format!("{}, the only node that could hold it,{rest}", only.name));
@@ -42,7 +42,7 @@ pub(super) fn sentence(waiting: &Waiting<'_>, need: &Need) -> Option<String> {
 
 /// Advice: in most cases, what to ask an operator for.
 pub(super) fn advice(waiting: &Waiting<'_>, need: &Need) -> String {
-    let nodes = nodes(waiting, need);
+    let nodes = unusable_nodes(waiting, need);
     let named = |is_it: &dyn Fn(&NodeRecord) -> bool| -> Vec<&NodeName> {
         nodes.iter().filter(|node| is_it(node)).map(|node| &node.name).collect()
     };
@@ -52,15 +52,15 @@ pub(super) fn advice(waiting: &Waiting<'_>, need: &Need) -> String {
     let both = named(&|node| is_silent(node) && node.drain.is_some());
     let mut asks = Vec::new();
     if !silent.is_empty() {
-        let names = hostlist::fold(silent);
+        let names = hostlist::compress(silent);
         asks.push(format!("to bring back {names} (is kantd running there?)"));
     }
     if !drained.is_empty() {
-        let names = hostlist::fold(drained);
+        let names = hostlist::compress(drained);
         asks.push(format!("when jobs may start on {names} again (`kantctl resume {names}`)"));
     }
     if !both.is_empty() {
-        let names = hostlist::fold(both);
+        let names = hostlist::compress(both);
         asks.push(format!(
             "to bring back {names} (is kantd running there?), and when jobs may start there again \
              (`kantctl resume {names}`)"
@@ -70,34 +70,34 @@ pub(super) fn advice(waiting: &Waiting<'_>, need: &Need) -> String {
         return "nothing: the node is back, and the next look at it comes soon".to_owned();
     }
     // The number of nodes that have to come back.
-    let missing = (need.nodes.0 as usize).saturating_sub(up(waiting, need));
+    let missing = (need.nodes.0 as usize).saturating_sub(usable_count(waiting, need));
     let join = if missing >= nodes.len() { " and " } else { " or " };
     format!("ask an operator {}", asks.join(join))
 }
 
 /// What is wrong with all the nodes that the job named; `None` if one of them is up, or it named
 /// none.
-pub(super) fn all_it_may_use(waiting: &Waiting<'_>) -> Option<String> {
+pub(super) fn named_nodes_sentence(waiting: &Waiting<'_>) -> Option<String> {
     let named = &waiting.job.ask.request.only_nodes;
     let is_up = |name: &NodeName| waiting.state.node(name).is_some_and(NodeRecord::is_usable);
     (!named.is_empty() && !named.iter().any(is_up)).then(|| match named.len() {
-        1 => format!("{}, the only node it may use, is down or drained", hostlist::fold(named)),
-        _ => format!("{}, the nodes it may use, are down or drained", hostlist::fold(named)),
+        1 => format!("{}, the only node it may use, is down or drained", hostlist::compress(named)),
+        _ => format!("{}, the nodes it may use, are down or drained", hostlist::compress(named)),
     })
 }
 
 /// The number of usable nodes that could hold a part of the job.
-fn up(waiting: &Waiting<'_>, need: &Need) -> usize {
-    able(waiting, need).filter(|node| node.is_usable()).count()
+fn usable_count(waiting: &Waiting<'_>, need: &Need) -> usize {
+    suitable_nodes(waiting, need).filter(|node| node.is_usable()).count()
 }
 
 /// The unusable nodes that could hold a part of the job.
-fn nodes<'a>(waiting: &Waiting<'a>, need: &Need) -> Vec<&'a NodeRecord> {
-    able(waiting, need).filter(|node| !node.is_usable()).collect()
+fn unusable_nodes<'a>(waiting: &Waiting<'a>, need: &Need) -> Vec<&'a NodeRecord> {
+    suitable_nodes(waiting, need).filter(|node| !node.is_usable()).collect()
 }
 
 /// The nodes that could hold a part of the job if they were idle.
-fn able<'a>(waiting: &Waiting<'a>, need: &Need) -> impl Iterator<Item = &'a NodeRecord> {
+fn suitable_nodes<'a>(waiting: &Waiting<'a>, need: &Need) -> impl Iterator<Item = &'a NodeRecord> {
     let ask = &waiting.job.ask;
     let mut queue = ask.queue.as_ref().and_then(|name| waiting.state.queue(name));
     let mut allowed = Vec::new();

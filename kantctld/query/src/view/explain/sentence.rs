@@ -25,25 +25,25 @@ pub(super) fn sentence(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
                 Some(booking) if booking.maintenance => "that maintenance",
                 _ => "that",
             };
-            let limit = waiting.job.ask.time_limit.map(length::words).unwrap_or_default();
+            let limit = waiting.job.ask.time_limit.map(length::in_words).unwrap_or_default();
             format!("{reason}, and its time limit, {limit}, reaches into {what}")
         }
         WaitReason::NodesReserved { .. } => {
             format!("{reason}, and without a time limit it might run into that")
         }
         WaitReason::NodesUnavailable { need, .. } => match outage::sentence(waiting, need) {
-            Some(outage) => format!("needs {}; {outage}", said(waiting, need)),
+            Some(outage) => format!("needs {}; {outage}", needs_in_words(waiting, need)),
             None => reason.to_string(),
         },
         WaitReason::Resources { need, .. } | WaitReason::NeverFits { need, .. } => {
-            reason.to_string().replacen(&need.to_string(), &said(waiting, need), 1)
+            reason.to_string().replacen(&need.to_string(), &needs_in_words(waiting, need), 1)
         }
         _ => reason.to_string(),
     }
 }
 
 /// What the job needs, with default amounts marked as such.
-fn said(waiting: &Waiting<'_>, need: &Need) -> String {
+fn needs_in_words(waiting: &Waiting<'_>, need: &Need) -> String {
     let request = &waiting.job.ask.request;
     if request.memory.is_none() && !request.exclusive {
         format!("{need:#}")
@@ -54,10 +54,10 @@ fn said(waiting: &Waiting<'_>, need: &Need) -> String {
 
 fn held(waiting: &Waiting<'_>) -> String {
     let element = waiting.state.element(waiting.job.key).map(|(_, element)| element);
-    if element.is_some_and(|element| element.held_by.operator()) {
+    if element.is_some_and(|element| element.held_by.includes_operator()) {
         return "an operator holds it".to_owned();
     }
-    if element.is_some_and(|element| element.held_by.coordinator()) {
+    if element.is_some_and(|element| element.held_by.includes_coordinator()) {
         return "a coordinator holds it".to_owned();
     }
     let last = element.into_iter().flat_map(|element| element.timeline.iter().rev());

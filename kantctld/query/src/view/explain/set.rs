@@ -29,7 +29,7 @@ pub(super) fn with_set_lines(
         return (lines, advice);
     }
     let lacks_room = matches!(reason, Some(WaitReason::Resources { .. }));
-    lines.extend(apart(state, job, snapshot).filter(|_| lacks_room));
+    lines.extend(separate_queues_note(state, job, snapshot).filter(|_| lacks_room));
     let advice = match job.held {
         true => format!("`kantctl release {first}` releases all of it"),
         false => format!(
@@ -41,9 +41,9 @@ pub(super) fn with_set_lines(
 }
 
 /// With fair sharing, a note that the components are in several queues.
-fn apart(state: &State, job: &JobView, snapshot: &Snapshot) -> Option<String> {
+fn separate_queues_note(state: &State, job: &JobView, snapshot: &Snapshot) -> Option<String> {
     let components = state::components(state, job.key).into_iter();
-    let waiting = components.filter_map(|key| snapshot.waiting(key));
+    let waiting = components.filter_map(|key| snapshot.waiting_job(key));
     let queues: BTreeSet<&QueueName> = waiting.map(|job| &job.queue).collect();
     let names: Vec<&str> = queues.into_iter().map(QueueName::as_str).collect();
     let line = format!(

@@ -17,13 +17,13 @@ pub(super) fn is_fair(state: &State) -> bool {
 
 /// For a running job: which jobs may preempt it, from when on, and advice. Empty if it cannot be
 /// preempted.
-pub(super) fn running(
+pub(super) fn preemption_outlook(
     state: &State,
     key: JobKey,
     snapshot: &Snapshot,
     now: Time,
 ) -> (Vec<String>, Option<String>) {
-    let job = snapshot.running(key).filter(|job| job.preemptible);
+    let job = snapshot.running_job(key).filter(|job| job.preemptible);
     let has_gpus =
         job.is_some_and(|job| job.allocation.shares().iter().any(|s| !s.gpus.is_empty()));
     let known = job.filter(|_| has_gpus).and_then(|_| prospect(snapshot, now, key));
@@ -32,19 +32,19 @@ pub(super) fn running(
     };
     let borrowed = queues.iter().find_map(|view| {
         let of = gpus_of(view).filter(|of| of.borrowed > 0)?;
-        Some(borrows(view, of))
+        Some(borrowing_sentence(view, of))
     });
     let is_elastic = job.nodes_min.is_some();
     let mut lines = Vec::new();
     let is_borrowing = borrowed.is_some();
     lines.extend(borrowed);
     if let Some(until) = safe_until.filter(|_| is_fair(state)) {
-        let left = length::words(until.since(now));
+        let left = length::in_words(until.since(now));
         let preempt = if is_elastic { "stop" } else { "preempt" };
         lines.push(format!("no other queue may {preempt} it before {until} (in {left})"));
     }
     let grace = state.settings().map(|settings| settings.kill_grace).unwrap_or_default();
-    let grace = length::words(grace);
+    let grace = length::in_words(grace);
     let after = match job.victim_mode {
         VictimMode::Requeue => "and starts again from the beginning later",
         VictimMode::Cancel => "and is over",
@@ -65,7 +65,7 @@ pub(super) fn running(
 }
 
 /// For example `queue a has borrowed 4 GPUs, lent are 2 by b: ...`.
-fn borrows(view: &ShareView, of: &ShareOf) -> String {
+fn borrowing_sentence(view: &ShareView, of: &ShareOf) -> String {
     let lent: Vec<String> = of
         .from
         .iter()
@@ -85,7 +85,7 @@ fn borrows(view: &ShareView, of: &ShareOf) -> String {
 }
 
 /// For a job that waits for room: its queue's share, where shares decide.
-pub(super) fn waiting(
+pub(super) fn queue_share_line(
     state: &State,
     key: JobKey,
     snapshot: &Snapshot,

@@ -9,7 +9,7 @@ use common::reason::WaitReason;
 use common::time::Time;
 
 /// The expected start; `None` if the reason already answers that.
-pub(super) fn start(waiting: &Waiting<'_>, reason: &WaitReason) -> Option<String> {
+pub(super) fn expected_start_line(waiting: &Waiting<'_>, reason: &WaitReason) -> Option<String> {
     match reason {
         WaitReason::Held
         | WaitReason::Dependency { .. }
@@ -28,7 +28,7 @@ pub(super) fn start(waiting: &Waiting<'_>, reason: &WaitReason) -> Option<String
         }
         _ => {}
     }
-    if let Some(deadline) = waiting.will_miss() {
+    if let Some(deadline) = waiting.deadline_likely_missed() {
         let late = match waiting.waits_for_jobs() {
             true => {
                 "if the jobs that run now use all their time, it cannot be over by its deadline"
@@ -40,16 +40,16 @@ pub(super) fn start(waiting: &Waiting<'_>, reason: &WaitReason) -> Option<String
         return Some(format!("{late}, {deadline}{latest}"));
     }
     let Some(at) = waiting.forecast.expected_at else {
-        return Some(unknown(waiting));
+        return Some(unknown_start_line(waiting));
     };
-    let length = length::words(at.since(waiting.now));
+    let length = length::in_words(at.since(waiting.now));
     if waiting.forecast.bounded {
         return Some(format!("its start is unknown, but it takes {length} or more"));
     }
     if at <= waiting.now {
         return Some("it is expected to start any moment".to_owned());
     }
-    if gate(reason).is_some_and(|gate| at <= gate) {
+    if earliest_start(reason).is_some_and(|gate| at <= gate) {
         return Some(format!("it is expected to start then, in {length}"));
     }
     if matches!(reason, WaitReason::NodesReserved { to, .. } if at == *to) {
@@ -61,7 +61,7 @@ pub(super) fn start(waiting: &Waiting<'_>, reason: &WaitReason) -> Option<String
 }
 
 /// The time before which the reason keeps the job from starting.
-const fn gate(reason: &WaitReason) -> Option<Time> {
+const fn earliest_start(reason: &WaitReason) -> Option<Time> {
     match reason {
         WaitReason::BeginTime { at } => Some(*at),
         WaitReason::BackOff { until } => Some(*until),
@@ -73,7 +73,7 @@ const fn gate(reason: &WaitReason) -> Option<Time> {
 /// The maximum number of jobs that are named.
 const NAMED_MAX: usize = 3;
 
-fn unknown(waiting: &Waiting<'_>) -> String {
+fn unknown_start_line(waiting: &Waiting<'_>) -> String {
     let running = waiting.snapshot.all_running();
     let endless = running.filter(|job| job.ends_by.is_none() && !job.ending);
     let is_still =
@@ -91,7 +91,7 @@ fn unknown(waiting: &Waiting<'_>) -> String {
         return format!("{unknown}: job {first}{others} suspended for an unknown time");
     }
     match endless.as_slice() {
-        [] => match outage::all_it_may_use(waiting) {
+        [] => match outage::named_nodes_sentence(waiting) {
             Some(outage) => format!("{unknown}: {outage}"),
             None => unknown.to_owned(),
         },

@@ -1,7 +1,7 @@
 //! Sentences on a waiting job: its past, the first reason why it waits, its place, its priority,
 //! and its expected start. Advice is in `advice`.
 
-use super::living::why;
+use super::living::preemption_reason;
 use super::{advice, elastic, length, sentence, shared, start};
 use common::id::JobKey;
 use common::job::Preempted;
@@ -31,7 +31,7 @@ impl<'a> Waiting<'a> {
             last_round,
             Some(WaitReason::QuotaExceeded { .. } | WaitReason::LimitReached { .. })
         );
-        let asked = snapshot.waiting(job.key).filter(|_| is_bound);
+        let asked = snapshot.waiting_job(job.key).filter(|_| is_bound);
         let for_ever = asked.and_then(|job| snapshot.could_ever_be_admitted(job).err());
         let reason = for_ever.or(last_round);
         let forecast = match &reason {
@@ -49,7 +49,7 @@ impl<'a> Waiting<'a> {
 
     /// The deadline that it will miss unless jobs end before their time limits. `None` too if it is
     /// unknown when there will be room.
-    pub fn will_miss(&self) -> Option<Time> {
+    pub fn deadline_likely_missed(&self) -> Option<Time> {
         let is_out = |reason: &WaitReason| {
             reason.is_for_ever()
                 || matches!(
@@ -62,7 +62,8 @@ impl<'a> Waiting<'a> {
         };
         let deadline = self.job.ask.deadline?;
         self.reason.as_ref().filter(|reason| !is_out(reason))?;
-        let is_late = self.forecast.expected_at.is_none() && self.without_deadline().is_some();
+        let is_late =
+            self.forecast.expected_at.is_none() && self.start_without_deadline().is_some();
         is_late.then_some(deadline)
     }
 
@@ -87,46 +88,48 @@ impl<'a> Waiting<'a> {
     }
 
     /// The cluster as it would be if the job had no deadline.
-    fn undated(&self) -> Option<Snapshot> {
+    fn snapshot_without_deadline(&self) -> Option<Snapshot> {
         let mut snapshot = self.snapshot.clone();
-        let job = snapshot.waiting(self.job.key)?.as_ref().clone();
+        let job = snapshot.waiting_job(self.job.key)?.as_ref().clone();
         snapshot.set_waiting(WaitingJob { deadline: None, ..job });
         Some(snapshot)
     }
 
     /// The expected start if it had no deadline.
-    pub fn without_deadline(&self) -> Option<Time> {
-        let forecast = engine::forecast(&self.undated()?, self.now, self.job.key);
+    pub fn start_without_deadline(&self) -> Option<Time> {
+        let forecast = engine::forecast(&self.snapshot_without_deadline()?, self.now, self.job.key);
         forecast.expected_at.filter(|_| !forecast.bounded)
     }
 
     /// What else keeps it from starting now, apart from its deadline.
-    fn beside_deadline(&self) -> Option<String> {
-        let mut snapshot = self.undated()?;
-        snapshot.settle(self.now);
+    fn obstacle_beside_deadline(&self) -> Option<String> {
+        let mut snapshot = self.snapshot_without_deadline()?;
+        snapshot.prepare_for_round(self.now);
         let round = engine::schedule(&snapshot, self.now);
         let starts = round.decisions.iter().any(|decision| {
             matches!(decision, engine::Decision::Start { key, .. } if *key == self.job.key)
         });
-        let reason = round.waits.of(&snapshot, self.job.key).filter(|_| !starts)?;
+        let reason = round.waits.reason_of(&snapshot, self.job.key).filter(|_| !starts)?;
         let reason = sentence::sentence(self, &reason);
         Some(format!("without its deadline it would still wait: {reason}"))
     }
 
     /// Whether only an operator can release it.
     pub fn is_held_by_operator(&self) -> bool {
-        self.state.element(self.job.key).is_some_and(|(_, element)| element.held_by.operator())
+        self.state
+            .element(self.job.key)
+            .is_some_and(|(_, element)| element.held_by.includes_operator())
     }
 
     /// The reason why it could never run even if it was released: it exceeds the cluster or a
     /// limit.
-    pub fn never(&self) -> Option<WaitReason> {
+    pub fn never_runs_reason(&self) -> Option<WaitReason> {
         let ask = &self.job.ask;
         let queue = self.state.queue(ask.queue.as_ref()?)?;
         let (snapshot, request) = (self.snapshot, &ask.request);
         let fits = engine::could_ever_fit(snapshot, queue, request, ask.service);
         let near = || engine::could_ever_be_near(snapshot, queue, request, ask.service);
-        let bounds = || match snapshot.waiting(self.job.key) {
+        let bounds = || match snapshot.waiting_job(self.job.key) {
             Some(job) => snapshot.could_ever_be_admitted(job),
             None => Ok(()),
         };
@@ -135,17 +138,24 @@ impl<'a> Waiting<'a> {
 
     pub fn lines_and_advice(&self) -> (Vec<String>, Option<String>) {
         let mut lines = Vec::new();
-        lines.extend(self.past());
+        lines.extend(self.last_attempt_line());
         let Some(reason) = &self.reason else { return (lines, None) };
         lines.push(sentence::sentence(self, reason));
         let said = lines.last().cloned();
         lines.extend(self.job.message.clone().filter(|message| said.as_ref() != Some(message)));
         match reason {
-            WaitReason::Held => lines.extend(self.never().map(|reason| reason.to_string())),
-            WaitReason::Priority { next, .. } => lines.extend(self.kept_for(*next)),
-            WaitReason::DeadlineTooNear { .. } => lines.extend(self.beside_deadline()),
+            WaitReason::Held => {
+                lines.extend(self.never_runs_reason().map(|reason| reason.to_string()))
+            }
+            WaitReason::Priority { next, .. } => lines.extend(self.kept_nodes_line(*next)),
+            WaitReason::DeadlineTooNear { .. } => lines.extend(self.obstacle_beside_deadline()),
             WaitReason::Resources { .. } => {
-                lines.extend(shared::waiting(self.state, self.job.key, self.snapshot, self.now));
+                lines.extend(shared::queue_share_line(
+                    self.state,
+                    self.job.key,
+                    self.snapshot,
+                    self.now,
+                ));
             }
             _ => {}
         }
@@ -158,26 +168,26 @@ impl<'a> Waiting<'a> {
                 | WaitReason::QueueGone { .. }
         );
         if has_a_place && !reason.is_for_ever() {
-            lines.extend(elastic::waiting(self.job));
-            lines.extend(self.place());
-            lines.extend(self.overtaken());
-            lines.extend(self.priority());
+            lines.extend(elastic::starting_tasks_line(self.job));
+            lines.extend(self.position_line());
+            lines.extend(self.overtaking_line());
+            lines.extend(self.priority_line());
         }
-        lines.extend(start::start(self, reason));
+        lines.extend(start::expected_start_line(self, reason));
         (lines, Some(advice::advice(self, reason)))
     }
 
     /// The expected start of the job for which nodes are kept, and why this one cannot start
     /// before.
-    fn kept_for(&self, next: JobKey) -> Option<String> {
+    fn kept_nodes_line(&self, next: JobKey) -> Option<String> {
         let starts = engine::forecast(self.snapshot, self.now, next);
         let at = starts.expected_at.filter(|at| !starts.bounded && *at > self.now)?;
-        let length = length::words(at.since(self.now));
+        let length = length::in_words(at.since(self.now));
         let would = match self.job.ask.time_limit {
             Some(limit) if self.now + limit > at => {
                 format!(
                     "; with its time limit, {}, this one might still run then",
-                    length::words(limit)
+                    length::in_words(limit)
                 )
             }
             Some(_) => String::new(),
@@ -187,7 +197,7 @@ impl<'a> Waiting<'a> {
     }
 
     /// Its last attempt, and the reason why that ended.
-    fn past(&self) -> Option<String> {
+    fn last_attempt_line(&self) -> Option<String> {
         let (_, element) = self.state.element(self.job.key)?;
         if self.job.attempt == 0 {
             return None;
@@ -205,22 +215,22 @@ impl<'a> Waiting<'a> {
             _ => None,
         };
         Some(match reason {
-            Some(preempted) => self.made_way(preempted),
+            Some(preempted) => self.preempted_line(preempted),
             None if self.job.held => return None,
             None => format!("it waits again, after attempt {}", self.job.attempt),
         })
     }
 
-    fn made_way(&self, preempted: Preempted) -> String {
+    fn preempted_line(&self, preempted: Preempted) -> String {
         format!(
             "it ran and was preempted by {}; it keeps its place in the queue",
-            why(self.state, preempted)
+            preemption_reason(self.state, preempted)
         )
     }
 
     /// Its place among the jobs that may start as soon as there is room. Held jobs and those whose
     /// time has not come have no place.
-    fn place(&self) -> Option<String> {
+    fn position_line(&self) -> Option<String> {
         let position = engine::position(self.snapshot, self.now, self.job.key)?;
         let now = self.now;
         let lines_up = |job: &&std::sync::Arc<WaitingJob>| {
@@ -241,7 +251,7 @@ impl<'a> Waiting<'a> {
     }
 
     /// How many jobs behind it are tried before it, and why.
-    fn overtaken(&self) -> Option<String> {
+    fn overtaking_line(&self) -> Option<String> {
         let engine::Overtaking { jobs, candidates } =
             engine::overtaking(self.snapshot, self.now, self.job.key)?;
         let reason = match (candidates, jobs) {
@@ -255,14 +265,14 @@ impl<'a> Waiting<'a> {
     }
 
     /// The parts of its priority, in queues with multifactor priority.
-    fn priority(&self) -> Option<String> {
+    fn priority_line(&self) -> Option<String> {
         let queue = self.state.queue(self.job.ask.queue.as_ref()?)?;
         if queue.order != Order::Multifactor {
             return None;
         }
         let (_, sheet) =
             engine::priority_breakdowns(self.snapshot, self.now, &[self.job.key]).pop()?;
-        let parts = sheet.named().into_iter().filter(|(_, factor)| factor.points != 0);
+        let parts = sheet.factors_by_name().into_iter().filter(|(_, factor)| factor.points != 0);
         let mut parts: Vec<String> =
             parts.map(|(name, factor)| format!("{} for {name}", factor.points)).collect();
         if sheet.nice != 0 {

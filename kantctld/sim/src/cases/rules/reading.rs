@@ -20,7 +20,7 @@ pub(super) fn name(of: &Value, key: &str) -> String {
 }
 
 /// How many of kant's units are one of a case's: GPUs, millicores, 10^6 bytes.
-pub(super) const fn of_one(resource: Resource) -> f64 {
+pub(super) const fn units_per_one(resource: Resource) -> f64 {
     match resource {
         Resource::Gpu => 1000.0,
         Resource::Cpu => 1.0,
@@ -29,10 +29,10 @@ pub(super) const fn of_one(resource: Resource) -> f64 {
 }
 
 /// A limit; null is unlimited, and a missing one is 0.
-pub(super) fn bound(of: &Value, key: &str, resource: Resource) -> i64 {
+pub(super) fn read_bound(of: &Value, key: &str, resource: Resource) -> i64 {
     match of.get(key) {
         Some(Value::Null) => UNLIMITED,
-        Some(value) => (value.as_f64().unwrap_or(0.0) * of_one(resource)).round() as i64,
+        Some(value) => (value.as_f64().unwrap_or(0.0) * units_per_one(resource)).round() as i64,
         None => 0,
     }
 }
@@ -40,17 +40,17 @@ pub(super) fn bound(of: &Value, key: &str, resource: Resource) -> i64 {
 /// An amount of each resource.
 pub(super) fn amount(of: &Value) -> Amount {
     Amount {
-        cpu_milli: bound(of, "cpu", Resource::Cpu),
-        memory_bytes: bound(of, "memory", Resource::Memory),
-        gpu_milli: bound(of, "gpu", Resource::Gpu),
+        cpu_milli: read_bound(of, "cpu", Resource::Cpu),
+        memory_bytes: read_bound(of, "memory", Resource::Memory),
+        gpu_milli: read_bound(of, "gpu", Resource::Gpu),
     }
 }
 
 fn amounts(queue: &Value, key: &str) -> Amount {
     Amount {
-        cpu_milli: bound(&queue["cpu"], key, Resource::Cpu),
-        memory_bytes: bound(&queue["memory"], key, Resource::Memory),
-        gpu_milli: bound(&queue["gpu"], key, Resource::Gpu),
+        cpu_milli: read_bound(&queue["cpu"], key, Resource::Cpu),
+        memory_bytes: read_bound(&queue["memory"], key, Resource::Memory),
+        gpu_milli: read_bound(&queue["gpu"], key, Resource::Gpu),
     }
 }
 

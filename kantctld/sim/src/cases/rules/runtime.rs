@@ -1,10 +1,10 @@
 //! Rule cases about the time for which jobs are protected after their start.
 
 use super::reading::{Missing, name, number};
-use super::{Says, is_allowed};
+use super::{Says, allowed_result};
 use common::time::Span;
 use engine::shares::runtime::{
-    Method, Protection, is_safe, leaves_least, preempt_min, reclaim_min,
+    Method, Protection, is_protected, leaves_least, preempt_protection, reclaim_protection,
 };
 use engine::shares::tree::QueueAt;
 use serde_json::Value;
@@ -36,7 +36,7 @@ impl Queues {
         path
     }
 
-    fn says(&self, at: QueueAt) -> Protection {
+    fn protection_of(&self, at: QueueAt) -> Protection {
         let span = |key: &str| self.0[at.0][key].as_u64().map(Span::from_seconds);
         Protection {
             preempt: span("preempt_min_runtime_s"),
@@ -50,15 +50,15 @@ fn method(given: &Value) -> Method {
     if given["method"] == "queue" { Method::Queue } else { Method::Lca }
 }
 
-pub(super) fn ask(case: &Value) -> Result<Says, Missing> {
+pub(super) fn evaluate(case: &Value) -> Result<Says, Missing> {
     let given = &case["given"];
     match case["rule"].as_str().unwrap_or_default() {
-        "preempt_min_runtime" | "reclaim_min_runtime" => Ok(least(case)),
-        _ => allowed(case, given),
+        "preempt_min_runtime" | "reclaim_min_runtime" => Ok(protected_runtime(case)),
+        _ => is_preemption_allowed(case, given),
     }
 }
 
-fn least(case: &Value) -> Says {
+fn protected_runtime(case: &Value) -> Says {
     let given = &case["given"];
     let queues = Queues::new(given);
     let default = |key: &str| Span::from_seconds(number(given, key) as u64);
@@ -66,7 +66,10 @@ fn least(case: &Value) -> Says {
     let path = |queue: &Value| queues.path(&name(queue, "id"));
     let (span, is_error) = if case["rule"] == "preempt_min_runtime" {
         let default = default("default_preempt_s");
-        (preempt_min(&path(victim), |at| queues.says(at), default), victim.is_null())
+        (
+            preempt_protection(&path(victim), |at| queues.protection_of(at), default),
+            victim.is_null(),
+        )
     } else {
         let default = default("default_reclaim_s");
         let claimant = &given["claimant_queue"];
@@ -77,7 +80,12 @@ fn least(case: &Value) -> Says {
         let span = if is_error {
             default
         } else {
-            reclaim_min((&paths.0, &paths.1), method(given), |at| queues.says(at), default)
+            reclaim_protection(
+                (&paths.0, &paths.1),
+                method(given),
+                |at| queues.protection_of(at),
+                default,
+            )
         };
         (span, is_error)
     };
@@ -87,23 +95,23 @@ fn least(case: &Value) -> Says {
     ])
 }
 
-fn allowed(case: &Value, given: &Value) -> Result<Says, Missing> {
+fn is_preemption_allowed(case: &Value, given: &Value) -> Result<Says, Missing> {
     let queues = Queues::new(given);
     let (claimant, victim) = (&given["claimant"], &given["victim"]);
     let path = |job: &Value| queues.path(&name(job, "queue"));
-    let says = |at: QueueAt| queues.says(at);
+    let says = |at: QueueAt| queues.protection_of(at);
     let default = |key: &str| Span::from_seconds(number(given, key) as u64);
     let rule = case["rule"].as_str().unwrap_or_default();
     let least = if rule.starts_with("preempt") {
-        preempt_min(&path(victim), says, default("default_preempt_s"))
+        preempt_protection(&path(victim), says, default("default_preempt_s"))
     } else {
         let paths = (path(claimant), path(victim));
-        reclaim_min((&paths.0, &paths.1), method(given), says, default("default_reclaim_s"))
+        reclaim_protection((&paths.0, &paths.1), method(given), says, default("default_reclaim_s"))
     };
     let ran = victim["started_s_ago"].as_u64().map(Span::from_seconds);
-    let is_safe = is_safe(ran, least);
+    let is_safe = is_protected(ran, least);
     let (runs, min) = (number(victim, "running_tasks"), number(victim, "min_tasks"));
-    Ok(is_allowed(if rule.ends_with("scenario_allowed") {
+    Ok(allowed_result(if rule.ends_with("scenario_allowed") {
         !is_safe || leaves_least(runs as usize, number(given, "evict_tasks") as usize, min as usize)
     } else {
         !is_safe || runs > min

@@ -24,12 +24,12 @@ struct Room<'c> {
 }
 
 /// What is in use on all nodes.
-pub(super) struct Rooms<'c> {
+pub(super) struct NodeUsages<'c> {
     rooms: BTreeMap<&'c str, Room<'c>>,
     cpu_unit: i64,
 }
 
-impl<'c> Rooms<'c> {
+impl<'c> NodeUsages<'c> {
     pub fn new(case: &'c Case, nodes: &'c [NodeSnapshot]) -> Self {
         let room = |(text, node): (&'c NodeText, &'c NodeSnapshot)| {
             let gpus = vec![0; node.inventory.gpus.len()];
@@ -40,7 +40,7 @@ impl<'c> Rooms<'c> {
     }
 
     /// Takes what these tasks hold. Returns it with the tasks in the order of the shares.
-    pub fn take(
+    pub fn allocate_tasks(
         &mut self,
         tasks: &[(usize, &'c TaskText)],
     ) -> Result<(Allocation, Vec<usize>), ImportError> {
@@ -48,7 +48,7 @@ impl<'c> Rooms<'c> {
         for (at, task) in tasks {
             let name = task.node.as_deref().unwrap_or_default();
             let room = self.rooms.get_mut(name).ok_or_else(|| unknown("node", name))?;
-            let (more, node) = (room.take(task, self.cpu_unit)?, node_name(name)?);
+            let (more, node) = (room.allocate_task(task, self.cpu_unit)?, node_name(name)?);
             match shares.iter_mut().find(|(share, _)| share.node == node) {
                 Some((share, tasks)) => {
                     add(share, more);
@@ -72,14 +72,14 @@ fn add(share: &mut Share, more: Share) {
 }
 
 impl<'c> Room<'c> {
-    fn take(&mut self, task: &'c TaskText, cpu_unit: i64) -> Result<Share, ImportError> {
+    fn allocate_task(&mut self, task: &'c TaskText, cpu_unit: i64) -> Result<Share, ImportError> {
         let cpus = u32::try_from(task.cpu_milli / cpu_unit).unwrap_or(u32::MAX);
         let from = self.cpus;
         self.cpus = from.saturating_add(cpus);
         if self.cpus > self.node.inventory.cpus.len() {
             return unsupported("node where more is in use than it has");
         }
-        let (gpus, gpu_milli) = self.gpus(task)?;
+        let (gpus, gpu_milli) = self.allocate_gpus(task)?;
         Ok(Share {
             node: self.node.name.clone(),
             tasks: Tasks(1),
@@ -90,7 +90,7 @@ impl<'c> Room<'c> {
         })
     }
 
-    fn gpus(
+    fn allocate_gpus(
         &mut self,
         task: &'c TaskText,
     ) -> Result<(Vec<GpuIndex>, Option<GpuMilli>), ImportError> {
@@ -100,7 +100,9 @@ impl<'c> Room<'c> {
             let part = self.part(task);
             let mut taken = Vec::new();
             for which in 0..devices {
-                taken.push(self.share(task.gpu_groups.get(which).map(String::as_str), part.0)?);
+                taken.push(
+                    self.shared_device(task.gpu_groups.get(which).map(String::as_str), part.0)?,
+                );
             }
             taken.sort_unstable();
             return Ok((taken, Some(part)));
@@ -130,12 +132,16 @@ impl<'c> Room<'c> {
         let memory = self.node.inventory.gpus.first().map_or(Bytes::ZERO, |gpu| gpu.memory);
         match (task.gpu_fraction, task.gpu_memory_mib) {
             (Some(part), _) => milli(part),
-            (None, mib) => PartSize::Memory(Bytes::from_mib(mib.unwrap_or(0))).of(memory),
+            (None, mib) => PartSize::Memory(Bytes::from_mib(mib.unwrap_or(0))).gpu_fraction(memory),
         }
     }
 
     /// The device of a group, or one of its own.
-    fn share(&mut self, group: Option<&'c str>, part: u32) -> Result<GpuIndex, ImportError> {
+    fn shared_device(
+        &mut self,
+        group: Option<&'c str>,
+        part: u32,
+    ) -> Result<GpuIndex, ImportError> {
         let known = group.and_then(|name| self.shared.get(name).copied());
         let free = || self.gpus.iter().position(|used| *used == 0);
         let fits = |at: &usize| self.gpus[*at] + part <= GpuMilli::WHOLE.0;

@@ -8,7 +8,7 @@ mod policy;
 mod requests;
 mod snapshot;
 
-pub use player::Playing;
+pub use player::SnapshotPlayer;
 
 use super::error::ImportError;
 use super::format::Case;

@@ -44,7 +44,7 @@ pub(super) fn node_name(text: &str) -> Result<NodeName, ImportError> {
 /// The kind of the MIG devices of a profile (`nvidia.com/mig-1g.10gb`).
 pub(super) fn mig_kind(profile: &str) -> GpuKind {
     let name = profile.rsplit_once("mig-").map_or(profile, |(_, name)| name);
-    GpuKind("gpu".to_owned()).mig(name)
+    GpuKind("gpu".to_owned()).with_mig_profile(name)
 }
 
 /// All GPUs and MIG devices of a case.

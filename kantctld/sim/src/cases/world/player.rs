@@ -3,7 +3,7 @@
 use super::super::compare::tasks;
 use super::super::format::{Case, Phase};
 use super::super::player::{Became, Did, Outcome, Player};
-use super::snapshot::{BEGIN, again};
+use super::snapshot::{BEGIN, requeued};
 use super::{Part, World};
 use common::id::{JobKey, NodeName};
 use common::job::{Moving, PreemptReason};
@@ -15,7 +15,7 @@ use engine::{Decision, Round, Snapshot};
 use std::collections::BTreeMap;
 
 /// A case in progress.
-pub struct Playing<'c> {
+pub struct SnapshotPlayer<'c> {
     case: &'c Case,
     world: World,
     round: Round,
@@ -25,13 +25,13 @@ pub struct Playing<'c> {
 /// The nodes of a job's tasks, in the order of its tasks.
 type Seats = Vec<NodeName>;
 
-impl<'c> Playing<'c> {
+impl<'c> SnapshotPlayer<'c> {
     #[must_use]
     pub fn new(case: &'c Case, world: World) -> Self {
         Self { case, world, round: Round::default(), is_first: true }
     }
 
-    fn passes(&self) -> Passes {
+    fn enabled_passes(&self) -> Passes {
         let has = |phase| self.case.phases.contains(&phase);
         Passes {
             place: has(Phase::Allocate),
@@ -42,7 +42,7 @@ impl<'c> Playing<'c> {
     }
 
     /// Where jobs start once all that leaves is gone: those for which the round keeps a place.
-    fn seats_then(&self) -> BTreeMap<JobKey, Seats> {
+    fn seats_after_leaving(&self) -> BTreeMap<JobKey, Seats> {
         let mut then = self.world.snapshot.clone();
         carry_out(&self.world, &mut then, &self.round, self.is_first);
         let only_place = Passes { moves: false, reclaim: false, preempt: false, ..Passes::ALL };
@@ -55,7 +55,12 @@ impl<'c> Playing<'c> {
     }
 
     /// Where the kept nodes are, if the job does not start there at once: its tasks evenly.
-    fn kept(&self, then: &BTreeMap<JobKey, Seats>, key: JobKey, nodes: &[NodeName]) -> Seats {
+    fn seats_on_kept_nodes(
+        &self,
+        then: &BTreeMap<JobKey, Seats>,
+        key: JobKey,
+        nodes: &[NodeName],
+    ) -> Seats {
         if let Some(seats) = then.get(&key) {
             return seats.clone();
         }
@@ -75,44 +80,54 @@ impl<'c> Playing<'c> {
                 _ => "waits",
             };
         }
-        let then = self.seats_then();
+        let then = self.seats_after_leaving();
         for decision in &self.round.decisions {
             match decision {
                 Decision::Start { key, allocation, .. } => {
                     let seats = seats(allocation.shares());
-                    self.set(&mut all, (*key, 0), &seats, ("binding", "started"));
+                    self.set_outcome(&mut all, (*key, 0), &seats, ("binding", "started"));
                 }
                 Decision::Grow { key, shares, .. } => {
                     let has = self.seats_of(*key).len();
-                    self.set(&mut all, (*key, has), &seats(shares), ("binding", "started"));
+                    self.set_outcome(&mut all, (*key, has), &seats(shares), ("binding", "started"));
                 }
                 Decision::Preempt { key, reason: PreemptReason::Move, to, .. } => {
-                    let seats = self.kept(&then, *key, to);
-                    self.set(&mut all, (*key, 0), &seats, ("pipelined", "moved"));
+                    let seats = self.seats_on_kept_nodes(&then, *key, to);
+                    self.set_outcome(&mut all, (*key, 0), &seats, ("pipelined", "moved"));
                 }
                 Decision::Preempt { key, .. } => {
-                    self.set(&mut all, (*key, 0), &self.seats_of(*key), ("releasing", "evicted"));
+                    self.set_outcome(
+                        &mut all,
+                        (*key, 0),
+                        &self.seats_of(*key),
+                        ("releasing", "evicted"),
+                    );
                 }
                 Decision::Shrink { key, keeps, .. } => {
                     let had = self.seats_of(*key);
                     let shares = self.shares_of(*key);
                     let stay = seats(&shares[..shares.len().min(keeps.0 as usize)]).len();
-                    self.set(&mut all, (*key, stay), &had[stay..], ("releasing", "evicted"));
+                    self.set_outcome(
+                        &mut all,
+                        (*key, stay),
+                        &had[stay..],
+                        ("releasing", "evicted"),
+                    );
                 }
                 _ => {}
             }
         }
         for (key, planned) in &self.round.planned_starts {
-            if planned.yielded && self.world.snapshot.running(*key).is_none() {
-                let seats = self.kept(&then, *key, &planned.nodes);
-                self.set(&mut all, (*key, 0), &seats, ("pipelined", "reserved"));
+            if planned.yielded && self.world.snapshot.running_job(*key).is_none() {
+                let seats = self.seats_on_kept_nodes(&then, *key, &planned.nodes);
+                self.set_outcome(&mut all, (*key, 0), &seats, ("pipelined", "reserved"));
             }
         }
         all
     }
 
     fn shares_of(&self, key: JobKey) -> &[Share] {
-        let running = self.world.snapshot.running(key);
+        let running = self.world.snapshot.running_job(key);
         running.map_or(&[], |job| job.allocation.shares())
     }
 
@@ -121,7 +136,7 @@ impl<'c> Playing<'c> {
     }
 
     /// Notes what becomes of a job's tasks from the given one on.
-    fn set(
+    fn set_outcome(
         &self,
         all: &mut [Became],
         (key, from): (JobKey, usize),
@@ -141,9 +156,9 @@ fn seats(shares: &[Share]) -> Seats {
     shares.iter().flat_map(each).collect()
 }
 
-impl Player for Playing<'_> {
+impl Player for SnapshotPlayer<'_> {
     fn round(&mut self) -> Outcome {
-        self.round = round_of(&self.world.snapshot, BEGIN, self.passes());
+        self.round = round_of(&self.world.snapshot, BEGIN, self.enabled_passes());
         let became = self.decided();
         let count = |outcomes: &[&str]| {
             became.iter().filter(|became| outcomes.contains(&became.outcome)).count()
@@ -175,9 +190,9 @@ impl Player for Playing<'_> {
         let mut all = vec![nothing; tasks(self.case).count()];
         for part in &self.world.parts {
             let key = part.job.key;
-            let Some(job) = self.world.snapshot.running(key) else { continue };
+            let Some(job) = self.world.snapshot.running_job(key) else { continue };
             let status = if job.ending { "releasing" } else { "running" };
-            self.set(&mut all, (key, 0), &self.seats_of(key), (status, ""));
+            self.set_outcome(&mut all, (key, 0), &self.seats_of(key), (status, ""));
         }
         all
     }
@@ -186,10 +201,11 @@ impl Player for Playing<'_> {
 /// Carries out a round as if all that it stops were gone at once. `is_first`: so are the jobs that
 /// were leaving before.
 fn carry_out(world: &World, snapshot: &mut Snapshot, round: &Round, is_first: bool) {
-    let leaving = |part: &&Part| world.snapshot.running(part.job.key).is_some_and(|job| job.ending);
+    let leaving =
+        |part: &&Part| world.snapshot.running_job(part.job.key).is_some_and(|job| job.ending);
     if is_first {
         for part in world.parts.iter().filter(leaving).filter(|part| !part.is_deleted) {
-            snapshot.set_waiting(again(&part.job));
+            snapshot.set_waiting(requeued(&part.job));
         }
     }
     snapshot.set_planned_starts(round.planned_starts.clone());
@@ -203,7 +219,7 @@ fn carry_out(world: &World, snapshot: &mut Snapshot, round: &Round, is_first: bo
             Decision::Shrink { key, keeps, .. } => snapshot.shrink(*key, *keeps),
             Decision::Preempt { key, to, .. } => {
                 let Some(part) = world.part(*key) else { continue };
-                snapshot.set_waiting(again(&part.job));
+                snapshot.set_waiting(requeued(&part.job));
                 let (to, until) = (to.clone(), BEGIN + MOVE_KEPT);
                 snapshot.set_moving(*key, (!to.is_empty()).then_some(Moving { to, until }));
             }

@@ -30,7 +30,7 @@ pub(super) fn policy(case: &Case) -> Result<Policy, ImportError> {
     texts.sort_by_key(|text| (text.created_rank, &text.name));
     Ok(Policy {
         queues: texts.into_iter().map(|text| queue(text, sums)).collect::<Result<_, _>>()?,
-        qos: qualities(case)?,
+        qos: qos_list(case)?,
         fair_sharing: true,
         moves: Moves { per_hour: u32::MAX, lost_gpu_minutes_max: u64::MAX },
         topology: nodes::topology(case)?,
@@ -67,7 +67,7 @@ fn queue(text: &QueueText, (gpus, unit): (u32, i64)) -> Result<Queue, ImportErro
         },
         preemption,
         share_gpus: true,
-        ..Queue::plain(queue_name(&text.name)?)
+        ..Queue::with_defaults(queue_name(&text.name)?)
     })
 }
 
@@ -104,16 +104,16 @@ fn weight(text: &QueueText, gpus: u32) -> Result<u32, ImportError> {
 }
 
 /// The quality of service that stands for a priority.
-pub(super) fn quality(priority: i64) -> Result<QosName, ImportError> {
+pub(super) fn qos_of_priority(priority: i64) -> Result<QosName, ImportError> {
     let name = format!("priority.{priority}");
     QosName::new(name.as_str()).map_err(|_| unknown("name of a quality of service", &name))
 }
 
-fn qualities(case: &Case) -> Result<Vec<Qos>, ImportError> {
+fn qos_list(case: &Case) -> Result<Vec<Qos>, ImportError> {
     let priorities: BTreeSet<i64> = case.jobs.iter().map(|job| job.priority).collect();
     let one = |priority: i64| {
         Ok(Qos {
-            name: quality(priority)?,
+            name: qos_of_priority(priority)?,
             priority: i32::try_from(priority).unwrap_or(i32::MAX),
             access: Access::default(),
             preemptible: None,

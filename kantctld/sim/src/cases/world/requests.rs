@@ -35,7 +35,7 @@ pub(super) struct Set<'c> {
 
 /// The sets for a job of which the first task has this index. Of groups of which one is enough,
 /// each is a set of its own.
-pub(super) fn sets<'c>(
+pub(super) fn job_sets<'c>(
     case: &Case,
     text: &'c JobText,
     first: usize,
@@ -45,11 +45,16 @@ pub(super) fn sets<'c>(
     tasks.sort_by_key(|(at, task)| (Reverse(task.order), *at));
     let groups: Vec<(Vec<Leaf<'c>>, Option<&NearText>)> = match &text.subgroups {
         Some(tree) if tree.min_children == Some(1) && tree.topology.is_none() => {
-            let one = |child: &'c GroupText| Ok((leaves(child, &tasks)?, near_of(child)));
+            let one = |child: &'c GroupText| {
+                Ok((leaf_groups(child, &tasks)?, nearness_of_subgroups(child)))
+            };
             tree.children.iter().map(one).collect::<Result<_, ImportError>>()?
         }
         Some(tree) => {
-            vec![(leaves(tree, &tasks)?, near_of(tree).or(text.topology.as_ref()))]
+            vec![(
+                leaf_groups(tree, &tasks)?,
+                nearness_of_subgroups(tree).or(text.topology.as_ref()),
+            )]
         }
         None => {
             let least = text.min_tasks.unwrap_or(1);
@@ -60,15 +65,15 @@ pub(super) fn sets<'c>(
     if listed < text.tasks.len() {
         return Err(unknown("subgroup of a task of", &text.name));
     }
-    groups.into_iter().map(|(leaves, near)| set(case, leaves, near)).collect()
+    groups.into_iter().map(|(leaves, near)| job_set(case, leaves, near)).collect()
 }
 
-fn set<'c>(
+fn job_set<'c>(
     case: &Case,
     mut leaves: Vec<Leaf<'c>>,
     near: Option<&'c NearText>,
 ) -> Result<Set<'c>, ImportError> {
-    let near = near.filter(|near| asks(near) && !is_near(&mut leaves, near));
+    let near = near.filter(|near| has_level(near) && !apply_nearness(&mut leaves, near));
     let near = near.map(|near| nearness(case, near)).transpose()?;
     let mut drafts = Vec::new();
     leaves.into_iter().try_for_each(|leaf| add_drafts(case, leaf, &mut drafts))?;
@@ -76,18 +81,18 @@ fn set<'c>(
 }
 
 /// How near the groups below a group are. That of a group without any is read with its tasks.
-fn near_of(tree: &GroupText) -> Option<&NearText> {
+fn nearness_of_subgroups(tree: &GroupText) -> Option<&NearText> {
     tree.topology.as_ref().filter(|_| !tree.children.is_empty())
 }
 
 /// A group that names no level asks for nothing.
-const fn asks(near: &NearText) -> bool {
+const fn has_level(near: &NearText) -> bool {
     near.required.is_some() || near.preferred.is_some()
 }
 
 /// The groups of a tree that become jobs of their own. Groups of which all tasks are needed and ask
 /// for the same are one.
-fn leaves<'c>(
+fn leaf_groups<'c>(
     tree: &'c GroupText,
     tasks: &[(usize, &'c TaskText)],
 ) -> Result<Vec<Leaf<'c>>, ImportError> {
@@ -95,8 +100,8 @@ fn leaves<'c>(
         let is_of = |task: &TaskText| task.subgroup.as_deref().unwrap_or("default") == tree.name;
         let tasks = tasks.iter().filter(|(_, task)| is_of(task)).copied().collect();
         let mut own = vec![Leaf { tasks, least: tree.min_tasks.unwrap_or(1), near: None }];
-        if let Some(near) = tree.topology.as_ref().filter(|near| asks(near)) {
-            is_near(&mut own, near);
+        if let Some(near) = tree.topology.as_ref().filter(|near| has_level(near)) {
+            apply_nearness(&mut own, near);
         }
         return Ok(own);
     }
@@ -105,16 +110,16 @@ fn leaves<'c>(
     }
     let mut all = Vec::new();
     for child in &tree.children {
-        let mut below = leaves(child, tasks)?;
-        let near = near_of(child).filter(|near| asks(near));
-        if near.is_some_and(|near| !is_near(&mut below, near)) {
+        let mut below = leaf_groups(child, tasks)?;
+        let near = nearness_of_subgroups(child).filter(|near| has_level(near));
+        if near.is_some_and(|near| !apply_nearness(&mut below, near)) {
             return unsupported("closeness of some components of a set");
         }
         all.extend(below);
     }
-    let first = all.first().and_then(|leaf| leaf.tasks.first()).map(|(_, task)| equal(task));
+    let first = all.first().and_then(|leaf| leaf.tasks.first()).map(|(_, task)| grouping_key(task));
     let is_same = |(_, task): &(usize, &TaskText)| {
-        !shares_gpus(task) && first.as_ref().is_some_and(|first| *first == equal(task))
+        !shares_gpus(task) && first.as_ref().is_some_and(|first| *first == grouping_key(task))
     };
     let is_part = |leaf: &Leaf<'_>| {
         leaf.least == leaf.tasks.len() && leaf.near.is_none() && leaf.tasks.iter().all(is_same)
@@ -129,7 +134,7 @@ fn leaves<'c>(
 
 /// Adds how near all tasks of one group are to each other. One task is near to itself. Returns
 /// false for several groups.
-fn is_near<'c>(leaves: &mut [Leaf<'c>], near: &'c NearText) -> bool {
+fn apply_nearness<'c>(leaves: &mut [Leaf<'c>], near: &'c NearText) -> bool {
     match leaves {
         [one] if one.tasks.len() == 1 => true,
         [one] if one.near.is_none() => {
@@ -150,7 +155,7 @@ fn add_drafts<'c>(
     for one in leaf.tasks {
         let is_equal = |group: &Vec<(usize, &TaskText)>| {
             let first = group[0].1;
-            !shares_gpus(one.1) && equal(first) == equal(one.1)
+            !shares_gpus(one.1) && grouping_key(first) == grouping_key(one.1)
         };
         match groups.iter_mut().find(|group| is_equal(group)) {
             Some(group) => group.push(one),
@@ -180,7 +185,7 @@ fn add_drafts<'c>(
 }
 
 /// What must be equal for tasks to be in one job.
-fn equal(task: &TaskText) -> String {
+fn grouping_key(task: &TaskText) -> String {
     let devices = (task.gpus.unwrap_or(0), &task.mig);
     format!("{} {} {devices:?} {:?}", task.cpu_milli, task.memory_bytes, task.allowed_nodes)
 }

@@ -2,9 +2,9 @@
 
 use super::super::error::{ImportError, unsupported};
 use super::super::format::{Case, JobText, TaskText};
-use super::allocations::Rooms;
-use super::policy::{policy, quality, queue_name};
-use super::requests::{Draft, Set, sets};
+use super::allocations::NodeUsages;
+use super::policy::{policy, qos_of_priority, queue_name};
+use super::requests::{Draft, Set, job_sets};
 use super::{Part, World, nodes};
 use common::id::{Attempt, JobId, JobKey, Uid};
 use common::policy::VictimMode;
@@ -20,7 +20,7 @@ pub(super) fn world(case: &Case) -> Result<World, ImportError> {
     let mut snapshot = Snapshot::default();
     snapshot.set_policy(Arc::new(policy(case)?));
     nodes.iter().for_each(|node| snapshot.set_node(node));
-    let mut rooms = Rooms::new(case, &nodes);
+    let mut rooms = NodeUsages::new(case, &nodes);
     let mut parts = Vec::new();
     let mut first = 0;
     for text in &case.jobs {
@@ -34,7 +34,7 @@ fn add_job<'c>(
     case: &'c Case,
     text: &'c JobText,
     first: usize,
-    rooms: &mut Rooms<'c>,
+    rooms: &mut NodeUsages<'c>,
     (snapshot, parts): (&mut Snapshot, &mut Vec<Part>),
 ) -> Result<(), ImportError> {
     let waited = u64::try_from(text.age_min).unwrap_or(0) * 60;
@@ -42,7 +42,7 @@ fn add_job<'c>(
         return unsupported("job that waits before it preempts others");
     }
     let key = |at: usize| JobKey::single(JobId(u32::try_from(at + 1).unwrap_or(u32::MAX)));
-    for Set { drafts, near } in sets(case, text, first)? {
+    for Set { drafts, near } in job_sets(case, text, first)? {
         let own = key(parts.len());
         let is_set = drafts.len() > 1;
         for draft in drafts {
@@ -50,7 +50,7 @@ fn add_job<'c>(
                 together: is_set.then_some(own),
                 near_all: near,
                 expected: None,
-                ..waiting(text, key(parts.len()), &draft)?
+                ..waiting_job(text, key(parts.len()), &draft)?
             };
             let part = add_part(text, draft, job, rooms, snapshot)?;
             parts.push(part);
@@ -59,7 +59,7 @@ fn add_job<'c>(
     Ok(())
 }
 
-fn waiting(text: &JobText, key: JobKey, draft: &Draft<'_>) -> Result<WaitingJob, ImportError> {
+fn waiting_job(text: &JobText, key: JobKey, draft: &Draft<'_>) -> Result<WaitingJob, ImportError> {
     let age = Span::from_minutes(u64::try_from(text.age_min).unwrap_or(0));
     Ok(WaitingJob {
         key,
@@ -67,7 +67,7 @@ fn waiting(text: &JobText, key: JobKey, draft: &Draft<'_>) -> Result<WaitingJob,
         owner: Uid(1000),
         queue: queue_name(&text.queue)?,
         account: None,
-        qos: Some(quality(text.priority)?),
+        qos: Some(qos_of_priority(text.priority)?),
         request: Arc::new(draft.request.clone()),
         time_limit: None,
         nice: 0,
@@ -91,19 +91,19 @@ fn runs(task: &TaskText) -> bool {
     matches!(task.state.as_str(), "running" | "binding" | "bound")
 }
 
-fn leaves(task: &TaskText) -> bool {
+fn is_releasing(task: &TaskText) -> bool {
     task.state == "releasing"
 }
 
 fn holds(task: &TaskText) -> bool {
-    runs(task) || leaves(task)
+    runs(task) || is_releasing(task)
 }
 
 fn add_part<'c>(
     text: &JobText,
     draft: Draft<'c>,
     job: WaitingJob,
-    rooms: &mut Rooms<'c>,
+    rooms: &mut NodeUsages<'c>,
     snapshot: &mut Snapshot,
 ) -> Result<Part, ImportError> {
     let count = |is: fn(&TaskText) -> bool| draft.tasks.iter().filter(|(_, one)| is(one)).count();
@@ -115,7 +115,7 @@ fn add_part<'c>(
             _ => {}
         }
     }
-    let (run, leave) = (count(runs), count(leaves));
+    let (run, leave) = (count(runs), count(is_releasing));
     let least = draft.request.tasks_min.unwrap_or(draft.request.tasks).0 as usize;
     let mut part = Part {
         tasks: draft.tasks.iter().map(|(at, _)| *at).collect(),
@@ -133,7 +133,7 @@ fn add_part<'c>(
         return unsupported("job that runs with less than its minimum");
     }
     let held: Vec<_> = draft.tasks.iter().copied().filter(|(_, task)| holds(task)).collect();
-    let (allocation, order) = rooms.take(&held)?;
+    let (allocation, order) = rooms.allocate_tasks(&held)?;
     let others = draft.tasks.iter().map(|(at, _)| *at).filter(|at| !order.contains(at));
     part.tasks = order.iter().copied().chain(others).collect();
     let ran = text.running_for_s.map(Span::from_seconds).unwrap_or_default();
@@ -164,12 +164,12 @@ fn add_part<'c>(
     if leave == 0 {
         let growing = Growing::of(job).filter(|growing| growing.has_room(tasks));
         snapshot.set_growing(job.key, growing.map(Arc::new));
-        snapshot.set_movable(job.key, Some(Arc::new(again(job))));
+        snapshot.set_movable(job.key, Some(Arc::new(requeued(job))));
     }
     Ok(part)
 }
 
 /// How a job waits after it was stopped.
-pub(super) fn again(job: &WaitingJob) -> WaitingJob {
+pub(super) fn requeued(job: &WaitingJob) -> WaitingJob {
     WaitingJob { attempt: Attempt(job.attempt.0.saturating_add(1)), ..job.clone() }
 }

@@ -27,7 +27,7 @@ pub fn condense(
 ) -> Vec<Part> {
     let length = to.since(from).0;
     let parts = PARTS_MAX.min(length.max(1));
-    let edge = |n: u64| Time(from.0 + scaled(length, n, parts));
+    let edge = |n: u64| Time(from.0 + scale_position(length, n, parts));
     let samples = series.samples();
     let mut first = 0;
     let mut condensed = Vec::new();
@@ -42,7 +42,7 @@ pub fn condense(
     condensed
 }
 
-fn scaled(length: u64, n: u64, parts: u64) -> u64 {
+fn scale_position(length: u64, n: u64, parts: u64) -> u64 {
     let place = u128::from(length) * u128::from(n) / u128::from(parts);
     u64::try_from(place).unwrap_or(length)
 }

@@ -15,7 +15,7 @@ pub struct Axis {
 }
 
 pub fn course(frame: Frame, window: Window, axis: &Axis, parts: &[Part], color: usize) -> String {
-    let mut svg = open(frame);
+    let mut svg = open_svg(frame);
     grid(&mut svg, frame, axis);
     time_axis(&mut svg, frame, window);
     let x = |at| frame.x(fraction(at, window.first, window.end));
@@ -40,7 +40,7 @@ pub fn course(frame: Frame, window: Window, axis: &Axis, parts: &[Part], color: 
 }
 
 /// The beginning of a drawing.
-pub fn open(frame: Frame) -> String {
+pub fn open_svg(frame: Frame) -> String {
     format!("<svg viewBox=\"0 0 {} {}\" role=\"img\">", frame.width, frame.height)
 }
 

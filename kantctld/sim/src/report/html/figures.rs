@@ -3,7 +3,7 @@
 
 use super::escape;
 use crate::report::Summary;
-use crate::report::table::{length, percent};
+use crate::report::table::{format_seconds, percent};
 use std::cmp::Ordering;
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ struct Figure {
     better: Ordering,
 }
 
-const fn share(
+const fn percent_figure(
     head: &'static str,
     means: &'static str,
     value: fn(&Summary) -> Option<f64>,
@@ -25,25 +25,25 @@ const fn share(
     Figure { head, means, value, show: percent, better }
 }
 
-const fn time(
+const fn duration_figure(
     head: &'static str,
     means: &'static str,
     value: fn(&Summary) -> Option<f64>,
 ) -> Figure {
-    Figure { head, means, value, show: length, better: Ordering::Less }
+    Figure { head, means, value, show: format_seconds, better: Ordering::Less }
 }
 
 const FIGURES: [Figure; 12] = [
-    share("SOR %", "GPU time allocated while jobs arrive", |s| s.sor, Ordering::Greater),
-    share("GAR %", "GPUs allocated, mean", |s| s.gar_mean, Ordering::Greater),
-    share("queued", "GAR while jobs wait", |s| s.gar_queued_mean, Ordering::Greater),
-    share("GFR %", "nodes partly used, mean", |s| s.gfr_mean, Ordering::Less),
-    share("queued", "GFR while jobs wait", |s| s.gfr_queued_mean, Ordering::Less),
-    share("FR8 %", "free GPUs of no use to 8-GPU jobs", |s| s.fr8_mean, Ordering::Less),
-    time("wait", "mean wait", |s| s.wait.mean),
-    time("P50", "wait that half do not exceed", |s| s.wait.p50),
-    time("P90", "wait that 90 % do not exceed", |s| s.wait.p90),
-    time("P99", "wait that 99 % do not exceed", |s| s.wait.p99),
+    percent_figure("SOR %", "GPU time allocated while jobs arrive", |s| s.sor, Ordering::Greater),
+    percent_figure("GAR %", "GPUs allocated, mean", |s| s.gar_mean, Ordering::Greater),
+    percent_figure("queued", "GAR while jobs wait", |s| s.gar_queued_mean, Ordering::Greater),
+    percent_figure("GFR %", "nodes partly used, mean", |s| s.gfr_mean, Ordering::Less),
+    percent_figure("queued", "GFR while jobs wait", |s| s.gfr_queued_mean, Ordering::Less),
+    percent_figure("FR8 %", "free GPUs of no use to 8-GPU jobs", |s| s.fr8_mean, Ordering::Less),
+    duration_figure("wait", "mean wait", |s| s.wait.mean),
+    duration_figure("P50", "wait that half do not exceed", |s| s.wait.p50),
+    duration_figure("P90", "wait that 90 % do not exceed", |s| s.wait.p90),
+    duration_figure("P99", "wait that 99 % do not exceed", |s| s.wait.p99),
     Figure {
         head: "slowdown",
         means: "bounded slowdown, mean",
@@ -51,7 +51,7 @@ const FIGURES: [Figure; 12] = [
         show: |value| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}")),
         better: Ordering::Less,
     },
-    time("makespan", "first submission to last end", |s| s.makespan_seconds),
+    duration_figure("makespan", "first submission to last end", |s| s.makespan_seconds),
 ];
 
 pub fn figures(summaries: &[Summary]) -> String {

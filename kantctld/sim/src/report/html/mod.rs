@@ -90,13 +90,16 @@ fn over_time(page: &mut String, outcomes: &[Outcome], window: Window) {
     let gar = cards(&|index| {
         let mean = Summary::of(&outcomes[index]).gar_mean;
         let note = format!("mean {} %", super::table::percent(mean));
-        Some((draw(&gar_axis, &Sample::gar, index), note))
+        Some((draw(&gar_axis, &Sample::gpu_allocation_rate, index), note))
     });
     section(page, "GPU allocation over time", "GAR: line for the mean, band for its range.", &gar);
     let queues = cards(&|index| {
         let samples = outcomes[index].series.samples().iter();
         let most = samples.map(|sample| sample.queue_length).max().unwrap_or(0);
-        Some((draw(&queue_axis, &queue, index), format!("at most {}", grouped(most as usize))))
+        Some((
+            draw(&queue_axis, &queue, index),
+            format!("at most {}", with_thousands_separator(most as usize)),
+        ))
     });
     section(page, "Queue length over time", "Jobs that wait after a scheduling pass.", &queues);
     let of_queues = |read: fn(&Sample) -> Option<f64>, mean: fn(&Summary) -> Option<f64>| {
@@ -123,7 +126,7 @@ fn over_time(page: &mut String, outcomes: &[Outcome], window: Window) {
         page,
         "Nodes over time",
         "The share of each node's GPUs that is allocated. In large clusters neighbours share rows.",
-        &format!("{maps}{}", nodes::key()),
+        &format!("{maps}{}", nodes::shade_legend()),
     );
 }
 
@@ -182,14 +185,15 @@ fn cluster(outcomes: &[Outcome]) -> String {
     let gpus: usize = outcome.nodes.iter().map(|node| node.gpus.0 as usize).sum();
     let left_out = |count: usize, why: &str| match count {
         0 => String::new(),
-        _ => format!("; {} more {why}", grouped(count)),
+        _ => format!("; {} more {why}", with_thousands_separator(count)),
     };
     let left_out = [
         left_out(outcome.never_fit.len(), "can never run there"),
         left_out(outcome.refused.len(), "are refused by the policy"),
     ]
     .concat();
-    let [jobs, nodes, gpus] = [outcome.jobs.len(), outcome.nodes.len(), gpus].map(grouped);
+    let [jobs, nodes, gpus] =
+        [outcome.jobs.len(), outcome.nodes.len(), gpus].map(with_thousands_separator);
     format!(
         "{jobs} jobs replayed on {nodes} nodes with {gpus} GPUs{left_out}. Seed {}.",
         outcome.seed
@@ -197,7 +201,7 @@ fn cluster(outcomes: &[Outcome]) -> String {
 }
 
 /// A number with a thousands separator: `15,802`.
-fn grouped(number: usize) -> String {
+fn with_thousands_separator(number: usize) -> String {
     let digits = number.to_string();
     let comma = |at: usize| at > 0 && (digits.len() - at).is_multiple_of(3);
     digits

@@ -1,7 +1,7 @@
 //! The node heatmap as a drawing: a row per node (or per few neighbours), a column per part of
 //! time, darker for busier. Idle parts are not drawn.
 
-use super::course::{open, time_axis};
+use super::course::{open_svg, time_axis};
 use super::escape;
 use super::scale::{Frame, fraction};
 use crate::report::summary::Window;
@@ -26,7 +26,7 @@ struct Row {
 }
 
 /// The legend of the shades.
-pub fn key() -> String {
+pub fn shade_legend() -> String {
     let shade = |shade: usize| {
         let opacity = shade * 100 / SHADES;
         format!("<i style=\"background:var(--heat);opacity:{opacity}%\"></i>")
@@ -45,7 +45,7 @@ pub fn nodes(width: f64, window: Window, outcome: &Outcome) -> Option<String> {
     let pitch = (240.0 / count).clamp(2.0, 12.0);
     let mut frame = Frame::new(width, count * pitch + 30.0);
     frame.left = 78.0;
-    let mut svg = open(frame);
+    let mut svg = open_svg(frame);
     let mut shades = vec![String::new(); SHADES + 1];
     for (at, row) in rows.iter().enumerate() {
         let top = frame.top + pitch * f64::from(u32::try_from(at).unwrap_or(u32::MAX));
@@ -76,8 +76,8 @@ fn draw_row(
     window: Window,
     (frame, top, pitch): (Frame, f64, f64),
 ) {
-    let levels = levels(row, heatmap, window);
-    let width = heatmap.bucket().0;
+    let levels = bucket_shades(row, heatmap, window);
+    let width = heatmap.bucket_length().0;
     let x = |bucket: usize| {
         let at = Time(width.saturating_mul(bucket as u64).max(window.first.0).min(window.end.0));
         frame.x(fraction(at, window.first, window.end))
@@ -98,8 +98,8 @@ fn draw_row(
 }
 
 /// The shade of each bucket. The buckets at the ends count as short as the window leaves them.
-fn levels(row: &Row, heatmap: &Heatmap, window: Window) -> Vec<usize> {
-    let width = heatmap.bucket().0;
+fn bucket_shades(row: &Row, heatmap: &Heatmap, window: Window) -> Vec<usize> {
+    let width = heatmap.bucket_length().0;
     let level = |(at, busy): (usize, &u64)| {
         let from = Time(width.saturating_mul(at as u64)).max(window.first);
         let to = Time(width.saturating_mul(at as u64 + 1)).min(window.end);
@@ -150,14 +150,14 @@ mod tests {
 
     fn levels_of(outcome: &Outcome) -> Vec<Vec<usize>> {
         let window = Window::of(outcome);
-        rows(outcome).iter().map(|row| levels(row, &outcome.heatmap, window)).collect()
+        rows(outcome).iter().map(|row| bucket_shades(row, &outcome.heatmap, window)).collect()
     }
 
     #[test]
     fn shades_tell_how_busy_a_node_was() {
         let outcome = two_nodes();
         let levels = levels_of(&outcome);
-        assert_eq!(outcome.heatmap.bucket().0, 1000);
+        assert_eq!(outcome.heatmap.bucket_length().0, 1000);
         assert_eq!((levels[0][0], levels[0][149]), (10, 10));
         assert_eq!((levels[1][49], levels[1][50], levels[1][100]), (5, 0, 10));
     }

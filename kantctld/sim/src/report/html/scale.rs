@@ -1,6 +1,6 @@
 //! Axes: from values to positions in a drawing, and where their marks are.
 
-use crate::report::table::length;
+use crate::report::table::format_seconds;
 use common::time::Time;
 
 /// A drawing with space for its axes, in the units of its view box.
@@ -143,7 +143,7 @@ fn mark_name(seconds: f64) -> String {
     match seconds {
         86_400.0 => "1d".to_owned(),
         31_536_000.0 => "1y".to_owned(),
-        s => length(Some(s)).replace(".0", ""),
+        s => format_seconds(Some(s)).replace(".0", ""),
     }
 }
 

@@ -61,7 +61,7 @@ fn a_replay_of_nothing_gives_a_page_too() {
 #[test]
 fn thousands_are_set_apart() {
     assert_eq!(
-        [0, 999, 1000, 15_802, 1_234_567].map(grouped),
+        [0, 999, 1000, 15_802, 1_234_567].map(with_thousands_separator),
         ["0", "999", "1,000", "15,802", "1,234,567"]
     );
 }

@@ -1,10 +1,10 @@
 //! Waits by job size as a drawing: for each class and policy a bar from median to P90, a whisker to
 //! P99, and a dot at the mean, on a logarithmic axis. Classes without jobs are left out.
 
-use super::course::open;
+use super::course::open_svg;
 use super::scale::{Frame, WaitAxis};
-use super::{escape, grouped};
-use crate::report::table::{length, shown_classes};
+use super::{escape, with_thousands_separator};
+use crate::report::table::{format_seconds, shown_classes};
 use crate::report::{SizeClass, Summary, Waits};
 use std::fmt::Write;
 
@@ -17,11 +17,11 @@ pub fn waiting(summaries: &[Summary]) -> String {
     let axis = WaitAxis::between(if least.is_finite() { least } else { 0.0 }, most * 1.2);
     let mut frame = Frame::new(1110.0, 320.0);
     frame.bottom -= 16.0;
-    let mut svg = open(frame);
+    let mut svg = open_svg(frame);
     marks(&mut svg, frame, axis);
-    let groups = count(classes.len().max(1));
+    let groups = count_as_float(classes.len().max(1));
     for (at, class) in classes.iter().enumerate() {
-        let (from, to) = (count(at) / groups, count(at + 1) / groups);
+        let (from, to) = (count_as_float(at) / groups, count_as_float(at + 1) / groups);
         let middle = frame.x(f64::midpoint(from, to));
         // Writing into a String cannot fail, here and below.
         let _ = write!(
@@ -31,15 +31,15 @@ pub fn waiting(summaries: &[Summary]) -> String {
             frame.bottom + 17.0,
             class_name(*class),
             frame.bottom + 32.0,
-            grouped(jobs(summaries, *class))
+            with_thousands_separator(jobs(summaries, *class))
         );
         let room = (frame.x(to) - frame.x(from)) * 0.72;
-        let pitch = (room / count(summaries.len().max(1))).min(46.0);
-        let left = middle - pitch * count(summaries.len()) / 2.0;
+        let pitch = (room / count_as_float(summaries.len().max(1))).min(46.0);
+        let left = middle - pitch * count_as_float(summaries.len()) / 2.0;
         for (index, summary) in summaries.iter().enumerate() {
             if let Some((_, waits)) = summary.wait_by_size.iter().find(|(shown, _)| shown == class)
             {
-                let x = left + pitch * (count(index) + 0.5);
+                let x = left + pitch * (count_as_float(index) + 0.5);
                 let name =
                     format!("{} {}, {}", summary.policy, summary.placement, class_name(*class));
                 draw_box(&mut svg, (frame, axis), waits, (x, pitch * 0.62), (&name, index % 8));
@@ -83,7 +83,7 @@ fn draw_box(
     // At least a thin line, so that a wait of zero is visible.
     let tall = (y(p50) - top).max(2.0);
     let tick = width / 4.0;
-    let show = |seconds| length(Some(seconds));
+    let show = |seconds| format_seconds(Some(seconds));
     let _ = write!(
         svg,
         "<g><title>{}: mean {}, P50 {}, P90 {}, P99 {}, {} jobs</title>\
@@ -123,7 +123,7 @@ fn class_name(class: SizeClass) -> String {
     }
 }
 
-fn count(number: usize) -> f64 {
+fn count_as_float(number: usize) -> f64 {
     f64::from(u32::try_from(number).unwrap_or(u32::MAX))
 }
 

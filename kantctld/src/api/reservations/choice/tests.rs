@@ -81,7 +81,7 @@ fn any(count: u32, kind: &str) -> ReservationRequest {
 fn chosen(cluster: &TestCluster, asked: &ReservationRequest) -> (String, u64) {
     let Choice { nodes, from, to } = choose(&cluster.state, asked, NOW).unwrap();
     assert_eq!(to.since(from), asked.to.since(asked.from));
-    (common::hostlist::fold(&nodes), from.since(NOW).seconds() / 60)
+    (common::hostlist::compress(&nodes), from.since(NOW).seconds() / 60)
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `ActOnService`: scales, pauses, resumes, promotes, rolls back or stops a service, for its owner
 //! or an operator. The leader then starts and stops replicas.
 
-use super::deploy_service::{find_role, may_change, switch};
+use super::deploy_service::{find_role, may_change, switch_revision};
 use crate::command::{Actor, ServiceAction};
 use crate::event::Event;
 use crate::service::Service;
@@ -35,9 +35,9 @@ pub(super) fn apply(
             }
         }
         ServiceAction::RollBack { to } => {
-            let to = earlier(service, *to)?;
+            let to = rollback_revision(service, *to)?;
             service.note(now, ServiceEventKind::RolledBack { to, by });
-            switch(state, events, name, to);
+            switch_revision(state, events, name, to);
             return Ok(());
         }
         ServiceAction::Pause => {
@@ -90,7 +90,7 @@ fn check_scale(service: &Service, role: &RoleName, replicas: u32) -> Result<(), 
 }
 
 /// The revision to return to: the named one, or the last healthy one before the current one.
-fn earlier(service: &Service, to: Option<Revision>) -> Result<Revision, ServiceRefusal> {
+fn rollback_revision(service: &Service, to: Option<Revision>) -> Result<Revision, ServiceRefusal> {
     let other = service.healthy.filter(|healthy| *healthy != service.current);
     let before = || service.revisions.keys().rev().copied().find(|one| *one < service.current);
     let found = to.or(other).or_else(before);

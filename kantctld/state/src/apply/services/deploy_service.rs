@@ -50,9 +50,9 @@ pub(super) fn apply(
     }
     check_port(state, name, spec)?;
     let texts = check_texts(state, who.uid, deployment)?;
-    for hash in spec.texts() {
+    for hash in spec.blob_hashes() {
         let text = texts.get(&hash).copied().unwrap_or_default();
-        state.blobs.keep(hash, text.as_bytes());
+        state.blobs.add_use(hash, text.as_bytes());
     }
     let uid = owner.uid;
     let service = state.services.entry(name.clone()).or_insert_with(|| new(deployment, state.now));
@@ -61,7 +61,7 @@ pub(super) fn apply(
     let revision = next(service);
     service.revisions.insert(revision, Arc::new(spec.clone()));
     service.note(state.now, ServiceEventKind::Deployed { revision, by: uid });
-    switch(state, events, name, revision);
+    switch_revision(state, events, name, revision);
     Ok(())
 }
 
@@ -94,7 +94,7 @@ fn next(service: &Service) -> Revision {
 }
 
 /// Makes a revision the current one, and begins the update to it.
-pub(super) fn switch(
+pub(super) fn switch_revision(
     state: &mut State,
     events: &mut Vec<Event>,
     name: &ServiceName,
@@ -125,7 +125,7 @@ pub(super) fn switch(
     let surplus = service.surplus_revisions(|revision| used.contains(&revision));
     let gone: Vec<Arc<ServiceSpec>> =
         surplus.iter().filter_map(|revision| service.revisions.remove(revision)).collect();
-    for hash in gone.iter().flat_map(|spec| spec.texts().collect::<Vec<_>>()) {
+    for hash in gone.iter().flat_map(|spec| spec.blob_hashes().collect::<Vec<_>>()) {
         state.blobs.drop_use(&hash);
     }
     events.push(Event::ServiceChanged { name: name.clone(), revision });
@@ -191,7 +191,7 @@ fn check_texts<'a>(
 fn text_bytes(state: &State, uid: Uid) -> u64 {
     let own = state.services.values().filter(|service| service.owner.uid == uid);
     let specs = own.flat_map(|service| service.revisions.values());
-    let hashes: BTreeSet<BlobHash> = specs.flat_map(|spec| spec.texts()).collect();
+    let hashes: BTreeSet<BlobHash> = specs.flat_map(|spec| spec.blob_hashes()).collect();
     hashes.iter().map(|hash| state.blobs.get(hash).map_or(0, |text| text.len() as u64)).sum()
 }
 

@@ -3,7 +3,7 @@
 //! do so by itself and has one; otherwise the update pauses. An update that has ended meanwhile, or
 //! another revision, is left alone.
 
-use super::deploy_service::switch;
+use super::deploy_service::switch_revision;
 use crate::event::Event;
 use crate::state::State;
 use common::id::{Revision, ServiceName};
@@ -38,7 +38,7 @@ pub(super) fn apply(
     let why = failure.clone();
     service.note(now, ServiceEventKind::UpdateFailed { revision, why, reverts_to: to });
     match to {
-        Some(to) => switch(state, events, name, to),
+        Some(to) => switch_revision(state, events, name, to),
         None => {
             service.is_paused = true;
             events.push(Event::ServiceChanged { name: name.clone(), revision });

@@ -17,7 +17,9 @@ pub(super) fn apply(
         return Ok(());
     }
     if let Some(service) = state.services.remove(name) {
-        for hash in service.revisions.values().flat_map(|spec| spec.texts().collect::<Vec<_>>()) {
+        for hash in
+            service.revisions.values().flat_map(|spec| spec.blob_hashes().collect::<Vec<_>>())
+        {
             state.blobs.drop_use(&hash);
         }
         events.push(Event::ServiceRemoved { name: name.clone() });

@@ -93,7 +93,7 @@ fn submit(
         ordinal,
         ports: role.ports.clone(),
         probes: role.probes.clone(),
-        metrics: role.measured(),
+        metrics: role.node_metrics(),
         drain_delay: spec.drain_delay,
     };
     // A replica beyond the minimum may be preempted, whatever its queue says, so it may borrow.

@@ -23,7 +23,7 @@ pub(super) fn apply(
     match element.phase {
         Phase::Pending => lifecycle::drop_waiting(state, events, key, Outcome::Cancelled, None),
         Phase::Starting | Phase::Running | Phase::Suspended => {
-            lifecycle::ended(state, events, key, Ending::new(Outcome::Cancelled));
+            lifecycle::end_attempt(state, events, key, Ending::new(Outcome::Cancelled));
         }
         Phase::Completing => {
             // One that was preempted does not wait for room again.

@@ -1,7 +1,7 @@
 //! The effects of a batch of events on a snapshot, read from the state in one go. Applying them
 //! needs no access to the state, so log entries wait only for the reading.
 
-use super::Keeper;
+use super::SnapshotKeeper;
 use super::touched::Touched;
 use crate::dependency::{Judge, Verdict};
 use crate::job::{Element, Record, may_grow};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// Changes that are ready to be applied to a snapshot.
 #[derive(Debug, Default)]
-pub struct News {
+pub struct SnapshotChanges {
     pub(super) policy: Option<Arc<Policy>>,
     pub(super) nodes: Vec<(NodeName, Option<NodeSnapshot>)>,
     /// Waiting jobs whose request changed; what the snapshot holds of them is outdated.
@@ -34,10 +34,10 @@ pub struct News {
     pub(super) reservations: Option<Vec<Reservation>>,
 }
 
-impl News {
+impl SnapshotChanges {
     /// The news of all but jobs, for a snapshot without jobs. `None` if there are none.
     #[must_use]
-    pub fn outline(&self) -> Option<Self> {
+    pub fn without_jobs(&self) -> Option<Self> {
         let news = Self {
             policy: self.policy.clone(),
             nodes: self.nodes.clone(),
@@ -101,8 +101,12 @@ pub(super) struct Aside {
 }
 
 /// Reads from the state what was touched.
-pub(super) fn read(keeper: &Keeper, state: &State, mut touched: Touched) -> News {
-    let mut news = News::default();
+pub(super) fn read(
+    keeper: &SnapshotKeeper,
+    state: &State,
+    mut touched: Touched,
+) -> SnapshotChanges {
+    let mut news = SnapshotChanges::default();
     if touched.policy {
         let policy = state.settings().map(|settings| settings.policy()).unwrap_or_default();
         news.policy = Some(Arc::new(policy));
@@ -124,7 +128,7 @@ pub(super) fn read(keeper: &Keeper, state: &State, mut touched: Touched) -> News
     news.nodes = touched.nodes.into_iter().map(node).collect();
     let asks_again = |key: &&JobKey| touched.asking.contains(&key.job);
     news.asking = touched.jobs.iter().filter(asks_again).copied().collect();
-    news.moves = touched.moves.then(|| state.moves().to_vec());
+    news.moves = touched.moves.then(|| state.move_times().to_vec());
     news.reservations = touched.reservations.then(|| state.reservations().cloned().collect());
     let mut reader =
         Reader { keeper, state, asking: &touched.asking, judge: None, requests: BTreeMap::new() };
@@ -140,7 +144,7 @@ pub(super) fn read(keeper: &Keeper, state: &State, mut touched: Touched) -> News
 }
 
 struct Reader<'a> {
-    keeper: &'a Keeper,
+    keeper: &'a SnapshotKeeper,
     state: &'a State,
     asking: &'a BTreeSet<JobId>,
     /// The judge of the last job, since keys of one job follow each other.
@@ -178,11 +182,11 @@ impl<'a> Reader<'a> {
     fn growing(&mut self, key: JobKey, record: &Record, element: &Element) -> Option<Arc<Growing>> {
         let asked = &record.spec.ask.request;
         let run = element.run.as_deref().filter(|run| {
-            let most = run.grows_to(asked.tasks);
+            let most = run.tasks_limit(asked.tasks);
             asked.grow && may_grow(element.phase, run) && run.allocation.tasks() < most
         })?;
         let mut request = self.request(record);
-        let most = run.grows_to(request.tasks);
+        let most = run.tasks_limit(request.tasks);
         if most < request.tasks {
             request = Arc::new(Request { tasks: most, ..Request::clone(&request) });
         }
@@ -204,7 +208,7 @@ impl<'a> Reader<'a> {
             Some(known) => self.judge.insert(known),
             None => self.judge.insert((key.job, Judge::new(self.state, record))),
         };
-        jobs::waiting(self.state, key, record, element, request, judge.of(key.index))
+        jobs::waiting(self.state, key, record, element, request, judge.verdict_of(key.index))
     }
 
     /// The request of a job, shared by the tasks of an array.

@@ -19,11 +19,11 @@ pub(super) struct Touched {
 }
 
 /// Estimates the number of jobs and tasks that are read for these events.
-pub(super) fn count(state: &State, events: &[Event]) -> usize {
+pub(super) fn estimate_reads(state: &State, events: &[Event]) -> usize {
     let tasks = |job: &JobId| state.job(*job).map_or(0, |record| record.elements.len());
     let of = |event: &Event| match event {
         // Policy decides what all running jobs are.
-        Event::Configured => state.standing().active as usize,
+        Event::Configured => state.job_counts().active as usize,
         Event::JobSubmitted { job, repeated: false, .. }
         | Event::JobUpdated { key: JobKey { job, .. }, .. }
         | Event::DependencyMoved { key: JobKey { job, index: None } } => tasks(job),
@@ -33,7 +33,7 @@ pub(super) fn count(state: &State, events: &[Event]) -> usize {
 }
 
 impl Touched {
-    pub fn outline(state: &State) -> Self {
+    pub fn all_but_jobs(state: &State) -> Self {
         let nodes = state.nodes().map(|(name, _)| name.clone()).collect();
         Self { policy: true, reservations: true, moves: true, nodes, ..Self::default() }
     }
@@ -80,13 +80,13 @@ impl Touched {
             | Event::CommandRefused(_) => {}
             // All unfinished tasks share the request.
             Event::JobUpdated { key, .. } => {
-                self.jobs.extend(state.living.of(key.job));
+                self.jobs.extend(state.living.keys_of_job(key.job));
                 self.asking.insert(key.job);
             }
             // Finished jobs had an event of their own.
             Event::DependencyMoved { key } => match key.index {
                 Some(_) => self.jobs.extend([*key]),
-                None => self.jobs.extend(state.living.of(key.job)),
+                None => self.jobs.extend(state.living.keys_of_job(key.job)),
             },
             Event::JobHeld { .. }
             | Event::JobReleased { .. }

@@ -11,7 +11,7 @@ use state::desired::desired_for;
 use state::effect::touched_nodes;
 use state::event::{Growth, ShareNews};
 use state::persist::{from_bytes, to_bytes};
-use state::snapshot::{Keeper, snapshot};
+use state::snapshot::{SnapshotKeeper, snapshot};
 use state::{Command, Event, Stamped};
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ impl World {
         let measured = self.measured(&stamped.command);
         let events = state::apply(&mut self.state, &stamped);
         self.check_touched(&before, &events)?;
-        let wrong = self.judge.look(&self.state, &events);
+        let wrong = self.judge.check_step(&self.state, &events);
         prop_assert!(wrong.is_empty(), "{wrong:#?}\nafter {stamped:?}\ngave {events:?}");
         self.remember(&stamped.command, &events, &measured)?;
         self.log.push(stamped);
@@ -52,17 +52,17 @@ impl World {
     pub(super) fn keep(&mut self) -> Result<(), TestCaseError> {
         let events = std::mem::take(&mut self.pending_events);
         let mut by_parts = self.keeper.clone();
-        let news = self.keeper.news(&self.state, &events);
-        if let Some(news) = news.outline() {
-            self.outline.keep(news);
+        let news = self.keeper.read_changes(&self.state, &events);
+        if let Some(news) = news.without_jobs() {
+            self.outline.apply_changes(news);
         }
         for part in news.in_parts(1) {
-            by_parts.keep(part);
+            by_parts.apply_changes(part);
         }
         self.keeper.update(&self.state, &events);
         prop_assert_eq!(by_parts.snapshot(), self.keeper.snapshot(), "kept in parts");
         prop_assert_eq!(self.keeper.snapshot(), &snapshot(&self.state));
-        let outline = Keeper::outline(&self.state);
+        let outline = SnapshotKeeper::without_jobs(&self.state);
         prop_assert_eq!(self.outline.snapshot(), outline.snapshot(), "without jobs");
         Ok(())
     }
@@ -157,7 +157,7 @@ impl World {
         let (state, forgotten) = (&self.state, &self.forgotten);
         let forgets = matches!(command, Command::ForgetDone);
         self.acknowledged.retain(|(uid, key), job| {
-            state.request(*uid, key).is_some() || !(forgets || forgotten.contains(job))
+            state.answered_request(*uid, key).is_some() || !(forgets || forgotten.contains(job))
         });
         Ok(())
     }
@@ -189,7 +189,7 @@ impl World {
         for ((uid, key), job) in &self.acknowledged {
             let is_there = self.state.job(*job).is_some() || self.forgotten.contains(job);
             prop_assert!(is_there, "job {job} is gone");
-            prop_assert_eq!(self.state.request(*uid, key).map(|r| r.job), Some(*job));
+            prop_assert_eq!(self.state.answered_request(*uid, key).map(|r| r.job), Some(*job));
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ use common::wire::node::{StepPhase, StepStatus};
 use engine::{Round, Snapshot};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
-use state::snapshot::{enactment, snapshot};
+use state::snapshot::{enact_command, snapshot};
 use state::{Command, RoundGrow, RoundPreempt, RoundShrink, RoundStart};
 use std::collections::BTreeMap;
 
@@ -22,12 +22,12 @@ impl World {
     pub(super) fn decide(&mut self) -> Result<(), TestCaseError> {
         self.keep()?;
         let mut seen = self.keeper.snapshot().clone();
-        seen.settle(self.now);
+        seen.prepare_for_round(self.now);
         let round = engine::schedule(&seen, self.now);
         let wrong = engine::check::check(&seen, self.now, &round);
         prop_assert!(wrong.is_empty(), "the engine's judge: {wrong:?}");
         self.same_round_from_nothing(&seen, &round)?;
-        self.decided = enactment(&round.decisions);
+        self.decided = enact_command(&round.decisions);
         Ok(())
     }
 
@@ -35,16 +35,20 @@ impl World {
     /// reasons.
     fn same_round_from_nothing(&self, kept: &Snapshot, round: &Round) -> Result<(), TestCaseError> {
         let mut fresh = snapshot(&self.state);
-        fresh.settle(self.now);
+        fresh.prepare_for_round(self.now);
         let other = engine::schedule(&fresh, self.now);
         prop_assert_eq!(&round.decisions, &other.decisions);
         prop_assert_eq!(&round.planned_starts, &other.planned_starts);
         prop_assert_eq!(round.next_look, other.next_look);
         for job in fresh.all_waiting() {
-            let (here, there) = (round.waits.of(kept, job.key), other.waits.of(&fresh, job.key));
+            let (here, there) =
+                (round.waits.reason_of(kept, job.key), other.waits.reason_of(&fresh, job.key));
             prop_assert_eq!(here, there, "of job {}", job.key);
         }
-        prop_assert_eq!(engine::in_order(kept, self.now), engine::in_order(&fresh, self.now));
+        prop_assert_eq!(
+            engine::waiting_jobs_in_order(kept, self.now),
+            engine::waiting_jobs_in_order(&fresh, self.now)
+        );
         Ok(())
     }
 
@@ -150,7 +154,7 @@ impl World {
         let share = |place: u32| {
             let name = node(at.wrapping_add(u8::try_from(place).unwrap_or(0)));
             let there = &self.state.node(&name)?.inventory;
-            let held = self.state.ledger().on(&name);
+            let held = self.state.ledger().holdings_on(&name);
             let beside = taken.get(&name).cloned().unwrap_or_default();
             let busy = held.map_or(CpuSet::new(), |held| held.cpus().clone()).union(&beside);
             let tasks = Tasks(tasks.0 / nodes);
@@ -224,7 +228,7 @@ impl World {
         let asks = self.submission(12, how);
         self.submissions.push(asks.clone());
         self.apply(asks)?;
-        let key = JobKey::single(self.state.last_job());
+        let key = JobKey::single(self.state.last_job_id());
         let Some(start) = self.first_fit(key, at, 0, &mut BTreeMap::new()) else { return Ok(()) };
         let (id, nodes) = (start.id, start.allocation.clone());
         let (preempts, shrinks) = (Vec::new(), Vec::new());
@@ -264,7 +268,7 @@ impl World {
                 let asks = self.submission(28 + 32 * (how % 2), how);
                 self.submissions.push(asks.clone());
                 self.apply(asks)?;
-                let key = JobKey::single(self.state.last_job());
+                let key = JobKey::single(self.state.last_job_id());
                 if self.state.element(key).is_none() {
                     return Ok(());
                 }
@@ -307,7 +311,7 @@ impl World {
     fn free_share(&self, at: u8, tasks: Tasks, how: u8) -> Option<Share> {
         let name = node(at);
         let there = &self.state.node(&name)?.inventory;
-        let busy = self.state.ledger().on(&name).map(|held| held.cpus().clone());
+        let busy = self.state.ledger().holdings_on(&name).map(|held| held.cpus().clone());
         let busy = busy.filter(|_| how < 245).unwrap_or_default();
         let free = there.cpus.difference(&busy);
         let cpus = free.iter().take(tasks.0 as usize).collect();

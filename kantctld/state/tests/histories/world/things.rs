@@ -32,7 +32,7 @@ pub fn settings(more_queues: bool, bounds: u8) -> Settings {
         time_limit_default: Some(Span::from_minutes(10)),
         memory_per_cpu: Bytes::from_mib(512),
         share_gpus: default,
-        ..Queue::plain(QueueName::new(name).unwrap())
+        ..Queue::with_defaults(QueueName::new(name).unwrap())
     };
     let staff = Queue {
         access: Access { users: [Uid(1000)].into(), groups: [Gid(7)].into(), ..Access::default() },
@@ -91,9 +91,9 @@ pub fn inventory(cpus: u32, gpus: u16, boot: u8) -> Inventory {
     Inventory {
         sockets: 1,
         threads_per_core: 1,
-        cpus: CpuSet::first(cpus),
+        cpus: CpuSet::first_n(cpus),
         cores: (0..cpus).map(|cpu| CpuSet::from_iter([cpu])).collect(),
-        numa: vec![Numa { id: 0, cpus: CpuSet::first(cpus), memory }],
+        numa: vec![Numa { id: 0, cpus: CpuSet::first_n(cpus), memory }],
         memory,
         gpus: (0..gpus).map(gpu).collect(),
         gpu_matrix: GpuMatrix::default(),

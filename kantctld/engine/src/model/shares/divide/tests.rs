@@ -50,10 +50,12 @@ proptest! {
     fn all_there_is_is_given_or_no_queue_wants_it(shares in any_shares(), total in 0..40i64) {
         let (given, left) = divide(total * GPU, 0.0, GPU, &shares);
         let sum: i64 = given.iter().sum();
-        let owed: i64 = shares.iter().map(|one| one.wants().min(one.quota)).sum();
+        let owed: i64 = shares.iter().map(|one| one.demand_within_limit().min(one.quota)).sum();
         prop_assert_eq!(sum + left, (total * GPU).max(owed));
         if left > 0 {
-            let wants = |(one, got): (&Share, &i64)| one.weight > 0.0 && one.wants() > *got;
+            let wants = |(one, got): (&Share, &i64)| {
+                one.weight > 0.0 && one.demand_within_limit() > *got
+            };
             prop_assert!(!shares.iter().zip(&given).any(wants), "{:?} {:?}", given, left);
         }
     }
@@ -65,8 +67,8 @@ proptest! {
     ) {
         let (given, _) = divide(total * GPU, 0.0, GPU, &shares);
         for (one, got) in shares.iter().zip(given) {
-            prop_assert!(got >= one.wants().min(one.quota));
-            prop_assert!(got <= one.wants());
+            prop_assert!(got >= one.demand_within_limit().min(one.quota));
+            prop_assert!(got <= one.demand_within_limit());
         }
     }
 

@@ -29,7 +29,7 @@ fn the_example() {
         terms("lab-a", Some(0), 0, 1.0),
         terms("lab-b", Some(0), 0, 1.0),
     ]);
-    [1, 2, 3].into_iter().for_each(|at| tree.ask(QueueAt(at), &gpus(16)));
+    [1, 2, 3].into_iter().for_each(|at| tree.add_request(QueueAt(at), &gpus(16)));
     tree.share_out(&gpus(16), 0.0);
     let due = |at: usize| tree.accounts[at].fair.gpu_milli / 1000;
     assert_eq!([due(0), due(1), due(2), due(3)], [12, 4, 6, 6]);
@@ -77,7 +77,7 @@ fn shared_out(
     let mut tree = Tree::new(terms);
     for (at, request) in requests.iter().enumerate() {
         if tree.below(Some(QueueAt(at))).is_empty() {
-            tree.ask(QueueAt(at), &gpus(*request));
+            tree.add_request(QueueAt(at), &gpus(*request));
         }
         tree.accounts[at].usage = [0.0, 0.0, used.get(at).copied().unwrap_or_default()];
     }
@@ -167,7 +167,7 @@ proptest! {
         let mut tree = Tree::new(terms);
         for (at, request) in requests.into_iter().enumerate() {
             if tree.below(Some(QueueAt(at))).is_empty() {
-                tree.ask(QueueAt(at), &gpus(request));
+                tree.add_request(QueueAt(at), &gpus(request));
             }
         }
         tree.share_out(&Amount { gpu_milli: total + 5_000, ..Amount::default() }, 0.0);

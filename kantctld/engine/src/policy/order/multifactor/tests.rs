@@ -9,7 +9,8 @@ use common::unit::{Cpus, GpuMilli, Gpus};
 
 /// A multifactor queue `q` and the QoS `urgent` of priority 5.
 pub(crate) fn policy() -> Policy {
-    let queue = Queue { order: Order::Multifactor, ..Queue::plain(QueueName::new("q").unwrap()) };
+    let queue =
+        Queue { order: Order::Multifactor, ..Queue::with_defaults(QueueName::new("q").unwrap()) };
     let urgent = Qos {
         name: QosName::new("urgent").unwrap(),
         priority: 5,

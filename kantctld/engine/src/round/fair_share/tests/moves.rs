@@ -96,7 +96,7 @@ fn who_may_not_yield_or_has_a_booking_or_a_time_to_meet_stays() {
 #[test]
 fn the_budget_is_for_an_hour() {
     let mut world = crumbled(1, 4);
-    world.snapshot.set_moves(vec![world.minute(1)]);
+    world.snapshot.set_move_times(vec![world.minute(1)]);
     world.submit(of(3, gpu_request(8), "a", "low"));
     assert_eq!(world.round(), [""; 0]);
     assert_eq!(world.round.next_look, Some(world.minute(61)));
@@ -144,14 +144,14 @@ fn a_gang_moves_whole() {
 fn the_judge_knows_a_move_that_is_wrong() {
     let mut world = crumbled(10, 4);
     world.submit(of(3, gpu_request(8), "a", "low"));
-    world.snapshot.settle(world.now);
+    world.snapshot.prepare_for_round(world.now);
     let round = schedule(&world.snapshot, world.now);
     assert_eq!(check::check(&world.snapshot, world.now, &round), []);
     let judged = |change: &dyn Fn(&mut crate::Round), policy: &dyn Fn(&mut Moves)| {
         let (mut round, mut snapshot) = (round.clone(), world.snapshot.clone());
         change(&mut round);
         change_policy(&mut snapshot, |all| policy(&mut all.moves));
-        snapshot.settle(world.now);
+        snapshot.prepare_for_round(world.now);
         let faults = check::check(&snapshot, world.now, &round);
         faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
     };

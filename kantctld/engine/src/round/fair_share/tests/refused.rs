@@ -75,7 +75,7 @@ fn an_elastic_job_that_is_not_preemptible_starts_within_the_quota() {
     };
     world.submit(of(1, request, "a", "low"));
     assert_eq!(world.round(), ["1 on a"]);
-    let runs = world.snapshot.running(key(1)).unwrap();
+    let runs = world.snapshot.running_job(key(1)).unwrap();
     let gpus: usize = runs.allocation.shares().iter().map(|share| share.gpus.len()).sum();
     assert_eq!(gpus, 2, "it is owed two, though eight are free");
 }
@@ -102,8 +102,8 @@ fn a_job_that_is_not_preemptible_is_known_to_be_over_its_quota_before_it_is_trie
     let mut world = fair(vec![owed("a", 4), queue("b")]);
     world.submit(of(1, gpu_request(4), "a", "low")).submit(of(2, gpu_request(5), "a", "low"));
     world.submit(of(3, gpu_request(8), "b", "low"));
-    world.snapshot.settle(world.now);
-    let over = |job| crate::round::fair_share::over_quota(&world.snapshot, world.now, key(job));
+    world.snapshot.prepare_for_round(world.now);
+    let over = |job| crate::round::fair_share::exceeded_quota(&world.snapshot, world.now, key(job));
     assert_eq!((over(1), over(3)), (None, None));
     let decided = over(2).unwrap().to_string();
     assert!(decided.contains("queue a") && decided.contains('4'), "{decided}");

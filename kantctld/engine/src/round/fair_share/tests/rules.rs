@@ -44,7 +44,7 @@ fn jobs_with_their_minimum_get_more_before_jobs_with_more_than_it() {
         world.submit(of(job, elastic.clone(), "q", "low"));
     }
     world.round();
-    let tasks = |job| world.snapshot.running(key(job)).map(|job| job.allocation.tasks());
+    let tasks = |job| world.snapshot.running_job(key(job)).map(|job| job.allocation.tasks());
     assert_eq!((tasks(1), tasks(2)), (Some(Tasks(3)), Some(Tasks(2))));
 }
 

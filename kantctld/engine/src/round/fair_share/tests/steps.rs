@@ -26,7 +26,7 @@ fn ranked(waiting: u32) -> usize {
     for at in 0..waiting {
         world.submit(of(3 + at, gpu_request(8), &format!("q{at}"), "low"));
     }
-    world.snapshot.settle(world.now);
+    world.snapshot.prepare_for_round(world.now);
     let turns = BTreeMap::new();
     let mut state = RoundState::new(&world.snapshot, world.now);
     let accounts = Accounts::of(&mut state);

@@ -4,11 +4,11 @@ use crate::model::cluster::NodeIndex;
 use crate::model::demand::Part;
 use crate::place::node_search::NodeSearch;
 use crate::place::node_search::bookings::{Bookings, For};
-use crate::round::planner::explain::Sight;
+use crate::round::planner::explain::WaitExplainer;
 use common::reason::{Need, WaitReason};
 use common::unit::Nodes;
 
-impl Sight<'_> {
+impl WaitExplainer<'_> {
     /// The nodes that hold a part now, including those kept for other jobs. For jobs of one node,
     /// none are counted unless something is kept for jobs.
     pub(super) fn free_now(&self, need: &Need, part: Part) -> Vec<NodeIndex> {
@@ -27,7 +27,12 @@ impl Sight<'_> {
     }
 
     /// The reason if enough is free, but kept for another job.
-    pub(super) fn kept(&self, need: &Need, part: Part, free: &[NodeIndex]) -> Option<WaitReason> {
+    pub(super) fn kept_reason(
+        &self,
+        need: &Need,
+        part: Part,
+        free: &[NodeIndex],
+    ) -> Option<WaitReason> {
         let enough = need.nodes.0 as usize;
         if free.len() < enough || self.search.all_that_hold(part).take(enough).count() >= enough {
             return None;
@@ -69,9 +74,9 @@ mod tests {
         snapshot.set_waiting(waiting(1, both, 120));
         snapshot.set_waiting(waiting(2, gpu_request(4), 90));
         let round = crate::schedule(&snapshot, now);
-        let reason = round.waits.of(&snapshot, key(2));
+        let reason = round.waits.reason_of(&snapshot, key(2));
         assert_eq!(reason, Some(WaitReason::Priority { ahead: 1, next: key(1) }));
-        let first = round.waits.of(&snapshot, key(1));
+        let first = round.waits.reason_of(&snapshot, key(1));
         let Some(WaitReason::Resources { nodes_free, .. }) = first else { panic!("{first:?}") };
         assert_eq!(nodes_free, Nodes(1), "b is free, though kept for it");
     }

@@ -10,7 +10,7 @@ use crate::model::demand::Part;
 use crate::model::job::WaitingJob;
 use crate::model::shape::Shape;
 use crate::model::shape_cache::ShapeIndex;
-use crate::place::idle_fit::{could_fit, count, need};
+use crate::place::idle_fit::{could_fit, need, to_nodes};
 use crate::place::node_search::NodeSearch;
 use crate::round::planner::RoundState;
 use crate::round::waits::Waits;
@@ -19,20 +19,20 @@ use common::reason::{Need, WaitReason};
 use common::unit::Nodes;
 use std::collections::BTreeMap;
 
-use planned_start::undated;
+use planned_start::without_expected_start;
 
 /// Turns the notes of a round into reasons.
 pub(crate) fn explain(mut waits: Waits, state: &RoundState<'_>) -> Waits {
     let notes = std::mem::take(&mut waits.notes);
     let mut known: BTreeMap<(ShapeIndex, bool), WaitReason> = BTreeMap::new();
     let mut reason = |key: JobKey, shape: ShapeIndex, kept: Option<JobKey>| {
-        let Some(job) = state.snapshot.waiting(key) else { return WaitReason::NotConsidered };
+        let Some(job) = state.snapshot.waiting_job(key) else { return WaitReason::NotConsidered };
         if let Some(next) = kept {
             return WaitReason::Priority { ahead: state.ahead_of(key), next };
         }
         let known = known
             .entry((shape, job.reservation.is_some()))
-            .or_insert_with(|| Sight::new(state, job, shape).reason());
+            .or_insert_with(|| WaitExplainer::new(state, job, shape).reason());
         let mut reason = known.clone();
         let planned_start = state.reported_planned_start(job);
         if let WaitReason::Resources { expected_at, .. }
@@ -43,7 +43,7 @@ pub(crate) fn explain(mut waits: Waits, state: &RoundState<'_>) -> Waits {
         reason
     };
     for (key, (shape, kept)) in notes.by_job {
-        waits.tell(key, reason(key, shape, kept));
+        waits.set_reason(key, reason(key, shape, kept));
     }
     for (id, (shape, kept)) in notes.by_kind {
         let wait_queue = &state.snapshot.wait_queue;
@@ -53,23 +53,23 @@ pub(crate) fn explain(mut waits: Waits, state: &RoundState<'_>) -> Waits {
             // The promise of one of them does not hold for the others.
             let found = reason(first.key, shape, kept);
             if state.planned_starts.contains_key(&first.key) {
-                waits.tell(first.key, found.clone());
+                waits.set_reason(first.key, found.clone());
             }
-            waits.tell_kind(id, undated(found));
+            waits.set_kind_reason(id, without_expected_start(found));
         }
     }
     waits
 }
 
 /// What a reason is computed from.
-struct Sight<'a> {
+struct WaitExplainer<'a> {
     search: NodeSearch<'a>,
     shape: &'a Shape<'a>,
     state: &'a RoundState<'a>,
     key: JobKey,
 }
 
-impl<'a> Sight<'a> {
+impl<'a> WaitExplainer<'a> {
     fn new(state: &'a RoundState<'a>, job: &'a WaitingJob, index: ShapeIndex) -> Self {
         let shape = state.shapes.get(index);
         let side = shape.sides()[0];
@@ -77,29 +77,29 @@ impl<'a> Sight<'a> {
     }
 
     fn reason(&self) -> WaitReason {
-        let sizes = self.shape.sizes(self.search.cluster());
+        let sizes = self.shape.usable_nodes_by_class(self.search.cluster());
         if let Err(reason) = could_fit(self.search.cluster(), self.shape, &sizes) {
             return reason;
         }
         // An elastic job lacks what its minimum needs.
-        let (need, part) = need(&self.shape.fewest(), &sizes);
-        if let Some(reason) = self.unavailable(&need, part) {
+        let (need, part) = need(&self.shape.with_fewest_tasks(), &sizes);
+        if let Some(reason) = self.unavailable_reason(&need, part) {
             return reason;
         }
-        if let Some(reason) = self.reserved(&need, part) {
+        if let Some(reason) = self.reserved_reason(&need, part) {
             return reason;
         }
         let fitting = self.free_now(&need, part);
-        if let Some(reason) = self.kept(&need, part, &fitting) {
+        if let Some(reason) = self.kept_reason(&need, part, &fitting) {
             return reason;
         }
         if let Some(near) = self.shape.demand.request.near.filter(|near| near.required)
             && fitting.len() >= need.nodes.0 as usize
         {
-            return self.too_far(near.level, need.nodes, &fitting);
+            return self.too_far_reason(near.level, need.nodes, &fitting);
         }
         WaitReason::Resources {
-            nodes_free: count(fitting.len()),
+            nodes_free: to_nodes(fitting.len()),
             nearest: self.nearest(&need).map(Box::new),
             expected_at: None,
             need,
@@ -107,7 +107,7 @@ impl<'a> Sight<'a> {
     }
 
     /// Whether too many of the nodes are down or drained.
-    fn unavailable(&self, need: &Need, part: Part) -> Option<WaitReason> {
+    fn unavailable_reason(&self, need: &Need, part: Part) -> Option<WaitReason> {
         let cluster = self.search.cluster();
         if cluster.unusable_count() == 0 {
             return None;
@@ -125,11 +125,11 @@ impl<'a> Sight<'a> {
         let (_, example) = down.first().filter(|_| up.len() < need.nodes.0 as usize)?;
         let example = example.name.clone();
         let need = need.clone();
-        Some(WaitReason::NodesUnavailable { need, unavailable: count(down.len()), example })
+        Some(WaitReason::NodesUnavailable { need, unavailable: to_nodes(down.len()), example })
     }
 
     /// Whether it would fit if no operator had reserved anything.
-    fn reserved(&self, need: &Need, part: Part) -> Option<WaitReason> {
+    fn reserved_reason(&self, need: &Need, part: Part) -> Option<WaitReason> {
         if self.state.snapshot.reservations.is_empty() {
             return None;
         }
@@ -147,7 +147,7 @@ impl<'a> Sight<'a> {
         Some(WaitReason::NodesReserved { name: name.clone(), from, to })
     }
 
-    fn too_far(
+    fn too_far_reason(
         &self,
         level: common::topology::Level,
         need: Nodes,
@@ -155,13 +155,13 @@ impl<'a> Sight<'a> {
     ) -> WaitReason {
         let switches = self.search.cluster().switches();
         let mut counts: BTreeMap<_, usize> = BTreeMap::new();
-        for switch in fitting.iter().filter_map(|at| switches.of(level, *at)) {
+        for switch in fitting.iter().filter_map(|at| switches.switch_of_node(level, *at)) {
             *counts.entry(switch).or_default() += 1;
         }
         let best =
             counts.into_iter().max_by_key(|(switch, nodes)| (*nodes, std::cmp::Reverse(*switch)));
         let best = best.and_then(|(switch, nodes)| {
-            Some((switches.name(level, switch)?.clone(), count(nodes)))
+            Some((switches.name(level, switch)?.clone(), to_nodes(nodes)))
         });
         WaitReason::Topology { level, need, best, expected_at: None }
     }

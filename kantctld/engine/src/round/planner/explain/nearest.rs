@@ -3,21 +3,21 @@
 use crate::model::cluster::NodeIndex;
 use crate::model::cluster::group::GroupIndex;
 use crate::place::idle_fit::Has;
-use crate::round::planner::explain::Sight;
+use crate::round::planner::explain::WaitExplainer;
 use common::gpu_parts::PartSize;
 use common::reason::{Nearest, Need};
 use common::unit::{Bytes, GpuMilli, Gpus};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-impl Sight<'_> {
+impl WaitExplainer<'_> {
     /// The node that has the most of what is needed.
     pub(super) fn nearest(&self, need: &Need) -> Option<Nearest> {
         let request = self.shape.demand.request;
         let cluster = self.search.cluster();
         let has =
             |at: NodeIndex| Has::of(&cluster.node(at).class, request, self.search.trial.free(at));
-        let bound = |group: GroupIndex| self.bound(group).useful(need);
+        let bound = |group: GroupIndex| self.bound(group).capped_at_need(need);
         // Only few of thousands of groups are examined, so they need not be sorted.
         let mut groups: BinaryHeap<(Has, Reverse<GroupIndex>)> =
             self.search.groups().map(|group| (bound(group), Reverse(group))).collect();
@@ -28,14 +28,14 @@ impl Sight<'_> {
             }
             let nodes = self.search.nodes_of(group).iter().copied();
             for at in nodes.filter(|at| self.search.allows(*at)) {
-                let found = has(at).useful(need);
+                let found = has(at).capped_at_need(need);
                 if best.is_none_or(|(known, _)| found > known) {
                     best = Some((found, at));
                 }
             }
         }
         let best = best?.1;
-        Some(has(best).on(cluster.node(best)))
+        Some(has(best).to_nearest(cluster.node(best)))
     }
 
     /// No node of a group has more than the maximum of each resource.
@@ -94,8 +94,8 @@ mod tests {
     fn reason(mut snapshot: Snapshot, request: Request) -> WaitReason {
         let now = Time(9_000_000);
         snapshot.set_waiting(waiting(1, request, 60));
-        snapshot.settle(now);
-        crate::schedule(&snapshot, now).waits.of(&snapshot, key(1)).unwrap()
+        snapshot.prepare_for_round(now);
+        crate::schedule(&snapshot, now).waits.reason_of(&snapshot, key(1)).unwrap()
     }
 
     /// The nearest node now, its GPUs with room, and the most that is free of one.

@@ -3,12 +3,12 @@
 use crate::model::cluster::NodeIndex;
 use crate::model::cluster::switches::SwitchIndex;
 use crate::model::demand::Part;
-use crate::place::idle_fit::{count, one_switch_of};
-use crate::round::planner::explain::Sight;
+use crate::place::idle_fit::{one_switch_of, to_nodes};
+use crate::round::planner::explain::WaitExplainer;
 use common::unit::Nodes;
 use std::collections::{BTreeMap, BTreeSet};
 
-impl Sight<'_> {
+impl WaitExplainer<'_> {
     /// Of the switches with enough nodes for the job, up or down, the nodes of the one with the
     /// fewest that are down. `None`: the job does not require one switch, or a switch has enough
     /// nodes that are up.
@@ -22,11 +22,11 @@ impl Sight<'_> {
         let mut under: BTreeMap<SwitchIndex, Vec<NodeIndex>> = BTreeMap::new();
         for (at, node) in cluster.nodes() {
             let is_able = self.shape.allows(at) && self.shape.fits_idle(&node.class, part);
-            if let Some(switch) = cluster.switches().of(level, at).filter(|_| is_able) {
+            if let Some(switch) = cluster.switches().switch_of_node(level, at).filter(|_| is_able) {
                 under.entry(switch).or_default().push(at);
             }
         }
-        under.retain(|_, nodes| count(nodes.len()) >= need);
+        under.retain(|_, nodes| to_nodes(nodes.len()) >= need);
         let up = |nodes: &&Vec<NodeIndex>| {
             nodes.iter().filter(|at| cluster.node(**at).is_usable()).count() >= need.0 as usize
         };
@@ -70,8 +70,8 @@ mod tests {
         request.near = Some(Nearness { level: Level::Leaf, required: true });
         snapshot.set_waiting(waiting(1, request, 60));
         let now = Time(9_000_000);
-        snapshot.settle(now);
-        crate::schedule(snapshot, now).waits.of(snapshot, key(1))
+        snapshot.prepare_for_round(now);
+        crate::schedule(snapshot, now).waits.reason_of(snapshot, key(1))
     }
 
     #[test]

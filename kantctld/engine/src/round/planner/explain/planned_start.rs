@@ -7,7 +7,7 @@ use common::reason::WaitReason;
 use common::time::Time;
 
 /// The same reason for another job, without a promise.
-pub(super) fn undated(mut reason: WaitReason) -> WaitReason {
+pub(super) fn without_expected_start(mut reason: WaitReason) -> WaitReason {
     if let WaitReason::Resources { expected_at, .. } | WaitReason::Topology { expected_at, .. } =
         &mut reason
     {
@@ -26,12 +26,12 @@ impl RoundState<'_> {
         let planned_start = self.planned_starts.get(&job.key)?;
         let ends = planned_start.at + job.time_limit.unwrap_or_default();
         let in_time = job.deadline.is_none_or(|deadline| ends <= deadline);
-        (in_time && (!planned_start.nodes.is_empty() || self.is_alone(job.key)))
+        (in_time && (!planned_start.nodes.is_empty() || self.no_earlier_shadow(job.key)))
             .then_some(planned_start.at)
     }
 
     /// Whether no earlier shadow counts on a node that this job may use.
-    fn is_alone(&self, key: JobKey) -> bool {
+    fn no_earlier_shadow(&self, key: JobKey) -> bool {
         let Some(own) = self.shadows.iter().position(|(_, shadow)| shadow.key == key) else {
             return self.shadows.is_empty();
         };

@@ -20,7 +20,7 @@ impl RoundState<'_> {
         off: &[bool],
     ) -> Option<(NodeIndex, Share)> {
         let cluster = self.trial.cluster;
-        let leaf = |at: NodeIndex| cluster.switches().of(Level::Leaf, at);
+        let leaf = |at: NodeIndex| cluster.switches().switch_of_node(Level::Leaf, at);
         let leafs: BTreeSet<_> = grower.on.iter().filter_map(|at| leaf(*at)).collect();
         if !leafs.is_empty() {
             let is_far = |at| leaf(at).is_none_or(|leaf| !leafs.contains(&leaf));
@@ -39,7 +39,7 @@ impl RoundState<'_> {
         let left = grower.request.tasks.0.saturating_sub(grower.has.0);
         let most = grower.request.tasks_per_node.map_or(left, |each| each.0.min(left));
         let (cluster, policy) = (self.trial.cluster, &self.snapshot.policy);
-        let typical = self.shapes.typical();
+        let typical = self.shapes.yardsticks();
         let (request, queue) = (&grower.request, grower.queue);
         let shape = Shape::new(cluster, policy, queue, request, asked.service, typical);
         let with = |tasks: u32| {

@@ -9,7 +9,7 @@ use crate::model::job::{RunningJob, WaitingJob};
 use crate::model::shape::Shape;
 use crate::model::shape_cache::ShapeIndex;
 use crate::model::wait_queue::Class;
-use crate::policy::admit::not_admitted;
+use crate::policy::admit::admission_refusal;
 use common::id::{JobKey, QueueName};
 use common::reason::{Bound, WaitReason};
 use common::time::Time;
@@ -45,18 +45,19 @@ enum Keeps {
 
 impl<'a> RoundState<'a> {
     /// Marks the nodes that waiting jobs keep from this job. Returns false if no node is left.
-    pub(super) fn keep_off(&self, grower: &mut Grower<'_>, kept: &Kept<'_>) -> bool {
+    pub(super) fn mark_kept_nodes(&self, grower: &mut Grower<'_>, kept: &Kept<'_>) -> bool {
         let job = grower.job;
         if kept.all || kept.kin.iter().any(|waits| self.count_for_same_bound(job, waits)) {
             return false;
         }
         let cluster = self.trial.cluster;
         for which in &kept.shapes {
-            let shape = self.shapes.get(*which).fewest();
+            let shape = self.shapes.get(*which).with_fewest_tasks();
             let part = smallest(&shape);
             for (at, node) in cluster.nodes() {
                 let off = &mut grower.off[at.at()];
-                *off = *off || shape.may_have(cluster, at) && shape.fits_idle(&node.class, part);
+                *off =
+                    *off || shape.may_ever_use(cluster, at) && shape.fits_idle(&node.class, part);
             }
         }
         for (at, from) in &kept.nodes {
@@ -120,7 +121,9 @@ impl<'a> RoundState<'a> {
             debug_assert!(!started.contains(key), "{key} starts, and is promised to");
         }
         for (_, class) in snapshot.wait_queue.classes() {
-            let Some(job) = self.room_for(class, &started, &mut kept.kin) else { continue };
+            let Some(job) = self.job_waiting_for_room(class, &started, &mut kept.kin) else {
+                continue;
+            };
             kept.all |= snapshot.policy.fair_sharing;
             match self.queues.get(&job.queue) {
                 Some(queue) => _ = kept.shapes.insert(self.shape_of(queue, job)),
@@ -132,7 +135,7 @@ impl<'a> RoundState<'a> {
 
     /// A job of this class that waits for room, among those that did not start and have no certain
     /// nodes kept for them. Adds those that wait for a limit or quota to `kin`.
-    fn room_for(
+    fn job_waiting_for_room(
         &self,
         class: &'a Class,
         started: &BTreeSet<JobKey>,
@@ -153,7 +156,7 @@ impl<'a> RoundState<'a> {
         for (asked, job) in class.jobs().filter(is_left).enumerate() {
             let is_unknown = room.is_none() && kin.len() == before;
             let keeps = match asked {
-                ..ASKED_MAX => self.keeps_one(job),
+                ..ASKED_MAX => self.nodes_kept_by(job),
                 _ if is_unknown => Keeps::Both,
                 _ => break,
             };
@@ -173,13 +176,13 @@ impl<'a> RoundState<'a> {
     }
 
     /// How one job keeps others from growing.
-    fn keeps_one(&self, job: &WaitingJob) -> Keeps {
+    fn nodes_kept_by(&self, job: &WaitingJob) -> Keeps {
         let is_fair = self.snapshot.policy.fair_sharing;
         // Whatever its reason, it waits for its victims.
         if self.yielders.contains_key(&job.key) {
             return Keeps::Both;
         }
-        match self.waits.said(self.snapshot, job.key) {
+        match self.waits.known_reason(self.snapshot, job.key) {
             None
             | Some(
                 WaitReason::NotConsidered
@@ -191,7 +194,7 @@ impl<'a> RoundState<'a> {
                 | WaitReason::Priority { .. }
                 | WaitReason::Resources { .. }
                 | WaitReason::NodesUnavailable { .. },
-            ) => match not_admitted(self.snapshot, job, self.now) {
+            ) => match admission_refusal(self.snapshot, job, self.now) {
                 // Its limits were not checked, since others of its kind have no room.
                 Some(_) => Keeps::Both,
                 None => Keeps::Room,
@@ -209,7 +212,7 @@ impl<'a> RoundState<'a> {
 /// The smallest part that a job of this shape has on a node.
 fn smallest(shape: &Shape<'_>) -> Part {
     let demand = &shape.demand;
-    shape.nodes().map_or_else(
+    shape.node_count().map_or_else(
         || demand.part(Tasks(1)),
         |nodes| demand.even_part(nodes, nodes.0.saturating_sub(1)),
     )

@@ -67,7 +67,7 @@ fn who_has_the_least_part_of_its_most_is_first_and_a_quiet_cluster_stays_quiet()
     world.submit(elastic(2, 1)).round();
     // Jobs 1 and 2 have one node each; now they may have three and two.
     for (job, most) in [(1, 3), (2, 2)] {
-        let running = world.snapshot.running(crate::testing::key(job)).unwrap().clone();
+        let running = world.snapshot.running_job(crate::testing::key(job)).unwrap().clone();
         let asked = elastic(job, most);
         let had = std::collections::BTreeSet::new();
         world.snapshot.set_running(crate::RunningJob::clone(&running));
@@ -112,7 +112,7 @@ fn a_job_that_waits_for_a_limit_keeps_those_that_count_for_it_from_growing() {
     };
     // Another user's job starts; one of the same user waits for job 1, and job 1 for it.
     assert_eq!(limited(4242).len(), 2);
-    let own = on_one(2).snapshot.running(crate::testing::key(1)).unwrap().owner;
+    let own = on_one(2).snapshot.running_job(crate::testing::key(1)).unwrap().owner;
     assert_eq!(limited(own.0), [""; 0]);
 }
 
@@ -139,7 +139,7 @@ fn limits_and_quotas_bind_what_it_grows_to() {
     assert_eq!(world.round(), ["1 on a"]);
     assert_eq!(world.round(), [""; 0]);
     change_policy(&mut world.snapshot, |policy| policy.queues[0].limits = Limits::default());
-    let running = world.snapshot.running(crate::testing::key(1)).unwrap().clone();
+    let running = world.snapshot.running_job(crate::testing::key(1)).unwrap().clone();
     let growing = crate::Growing::of(&elastic(1, 2)).map(Arc::new);
     world.snapshot.set_growing(running.key, growing);
     assert_eq!(world.round(), ["1 grows to b"]);
@@ -280,7 +280,7 @@ fn who_nodes_failed_to_join_waits_until_its_time() {
 #[test]
 fn the_judge_adds_up_all_that_a_round_gives_for_who_is_promised_a_start() {
     let mut world = planned_start();
-    world.snapshot.settle(world.now);
+    world.snapshot.prepare_for_round(world.now);
     let mut round = crate::schedule(&world.snapshot, world.now);
     let said = |round: &crate::Round| {
         let faults = crate::check::check(&world.snapshot, world.now, round);

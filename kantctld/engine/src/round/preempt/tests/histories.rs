@@ -116,7 +116,7 @@ proptest! {
             // If this one stayed, the job would not start.
             let mut fewer = world.snapshot.clone();
             ending.iter().filter(|key| *key != spared).for_each(|key| fewer.remove_job(*key));
-            fewer.settle(world.now);
+            fewer.prepare_for_round(world.now);
             let round = crate::schedule(&fewer, world.now);
             prop_assert!(round.decisions.is_empty(), "{spared} of {ending:?}: {round:?}");
         }

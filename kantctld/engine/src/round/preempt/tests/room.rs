@@ -116,7 +116,7 @@ fn an_elastic_job_asks_for_its_fewest_tasks_and_takes_more_if_there_are() {
     assert_eq!(world.round(), ["2 for 3"]);
     world.at(6).gone(2);
     assert_eq!(world.round(), ["3 on b"]);
-    let held = world.snapshot.running(key(3)).unwrap().allocation.shares()[0].gpus.len();
+    let held = world.snapshot.running_job(key(3)).unwrap().allocation.shares()[0].gpus.len();
     assert_eq!(held, 8);
 }
 

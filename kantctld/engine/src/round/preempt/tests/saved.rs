@@ -100,15 +100,15 @@ fn who_saved_its_work_moves_where_it_would_have_had_too_much_to_lose() {
     assert_eq!(crumbled(16).round(), [""; 0]);
     let mut world = crumbled(16);
     save(&mut world, 1, 2);
-    world.snapshot.settle(world.now);
+    world.snapshot.prepare_for_round(world.now);
     let round = schedule(&world.snapshot, world.now);
     assert_eq!(check::check(&world.snapshot, world.now, &round), []);
     let mut unsaved = world.snapshot.clone();
     let again = unsaved.movable[&key(1)].clone();
-    let job = RunningJob::clone(unsaved.running(key(1)).unwrap());
+    let job = RunningJob::clone(unsaved.running_job(key(1)).unwrap());
     unsaved.set_running(RunningJob { saved_at: None, ..job });
     unsaved.set_movable(key(1), Some(again));
-    unsaved.settle(world.now);
+    unsaved.prepare_for_round(world.now);
     let decided = check::check(&unsaved, world.now, &round);
     let decided: Vec<String> = decided.iter().map(ToString::to_string).collect();
     assert_eq!(decided, ["job 1 moves and loses more than the policy allows"]);
@@ -130,7 +130,7 @@ fn many(jobs: u32) -> Snapshot {
         let held = Share { gpus, ..share(&node, "0") };
         let allocation = Allocation::new(vec![held]).unwrap();
         crate::testing::run_on_all(&mut snapshot, job, allocation, None);
-        let mut running = RunningJob::clone(snapshot.running(key(job)).unwrap());
+        let mut running = RunningJob::clone(snapshot.running_job(key(job)).unwrap());
         running.started_at = Time(draw(30));
         running.saved_at = (draw(2) == 0).then(|| Time(draw(40)));
         running.preemptible = true;
@@ -151,7 +151,7 @@ fn rows_are_what_asking_and_sorting_all_that_run_comes_to() {
         let mut jobs: Vec<&Arc<RunningJob>> = row.members().map(|member| &member.job).collect();
         seen += jobs.len();
         let gpus = |job: &RunningJob| job.allocation.shares()[0].gpus.len() as u64;
-        let lost = |job: &RunningJob| gpus(job) * now.since(job.loses_since()).0;
+        let lost = |job: &RunningJob| gpus(job) * now.since(job.unsaved_since()).0;
         let place = |job: &RunningJob| (lost(job), Reverse(job.started_at), Reverse(job.key));
         jobs.sort_by_key(|job| place(job));
         let has_run = |job: &&&Arc<RunningJob>| now.since(job.started_at) >= least;
@@ -161,7 +161,7 @@ fn rows_are_what_asking_and_sorting_all_that_run_comes_to() {
         let may = |job: &Arc<RunningJob>| !job.key.job.0.is_multiple_of(3);
         let safe = jobs.iter().filter(|job| !has_run(job) && may(job));
         let safe = safe.map(|job| job.started_at).min();
-        let found = row.safe(now, least, |member| may(&member.job));
+        let found = row.next_unprotected(now, least, |member| may(&member.job));
         assert_eq!(found.map(|member| member.job.started_at), safe, "{row_key:?}, {least:?}");
     }
     assert_eq!(seen, 200 * 50);

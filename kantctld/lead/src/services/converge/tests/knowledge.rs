@@ -11,7 +11,7 @@ fn three_replicas(spec: &mut ServiceSpec) {
 impl World {
     /// A new leader begins its term.
     fn fail_over(&mut self) {
-        self.readiness.begin(self.house.now);
+        self.readiness.start_term(self.house.now);
     }
 
     fn report(&mut self, ordinal: u32, health: ReplicaHealth) {
@@ -19,12 +19,12 @@ impl World {
         let key = found.unwrap().key;
         let id = self.house.element(key).attempt_id(key);
         let status = ReplicaStatus { id, health, ports: Vec::new(), why: None };
-        self.readiness.report(&name("n"), vec![status], self.house.now);
+        self.readiness.note_report(&name("n"), vec![status], self.house.now);
     }
 
     /// The replicas that the next step stops, and why.
     fn stops(&self) -> Vec<StopReason> {
-        let plan = look(&self.house.state, &self.readiness, self.house.now);
+        let plan = plan_services(&self.house.state, &self.readiness, self.house.now);
         let stops = plan.commands.iter().filter_map(|command| match command {
             Command::StopReplica { why, .. } => Some(*why),
             _ => None,
@@ -33,7 +33,7 @@ impl World {
     }
 
     fn starts(&self) -> usize {
-        let plan = look(&self.house.state, &self.readiness, self.house.now);
+        let plan = plan_services(&self.house.state, &self.readiness, self.house.now);
         let is_start = |command: &&Command| matches!(command, Command::StartReplica { .. });
         plan.commands.iter().filter(is_start).count()
     }
@@ -93,7 +93,7 @@ fn no_replica_stops_while_routers_go_on_with_the_table_of_the_last_leader() {
     let table = |world: &World| routes(&world.house.state, &world.readiness, world.house.now);
     assert_eq!((world.stops(), table(&world)), (Vec::new(), None));
     assert_eq!(world.starts(), 1, "the update begins nevertheless");
-    world.readiness.report(&name("n"), missing, world.house.now);
+    world.readiness.note_report(&name("n"), missing, world.house.now);
     assert_eq!(world.stops(), [StopReason::Replaced]);
     assert!(table(&world).is_some());
 
@@ -149,7 +149,7 @@ fn a_new_replica_that_is_not_ready_for_a_moment_does_not_fail_the_update() {
     let id = world.house.element(canary.key).attempt_id(canary.key);
     let health = ReplicaHealth::NotReady;
     let status = ReplicaStatus { id, health, ports: Vec::new(), why: None };
-    world.readiness.report(&name("n"), vec![status], world.house.now);
+    world.readiness.note_report(&name("n"), vec![status], world.house.now);
     world.ticks(5);
     assert!(!world.has_failed());
 }
@@ -201,8 +201,8 @@ fn of_old_replicas_the_one_known_not_to_be_ready_stops_before_those_that_may_be(
     let (health, ports) = (ReplicaHealth::NotReady, Vec::new());
     let status = ReplicaStatus { id, health, ports, why: None };
     // Of the others nothing is known: their node is not in contact with the new leader.
-    world.readiness.report(&name("n"), vec![status], world.house.now);
-    let plan = look(&world.house.state, &world.readiness, world.house.now);
+    world.readiness.note_report(&name("n"), vec![status], world.house.now);
+    let plan = plan_services(&world.house.state, &world.readiness, world.house.now);
     let stops: Vec<JobKey> = plan
         .commands
         .iter()
