@@ -51,8 +51,9 @@ config_table! {
         /// PEM file with the private key of `http_certificate`.
         http_key: String = String::new(),
         /// The controllers of this cluster, each as host:port; this controller may be among them.
-        /// With an empty list and an empty `state_dir`, kantctld starts a new cluster. If the list
-        /// is not empty, run `kantctld found` to start a cluster, or `kantctld join` to join one.
+        /// If the list is empty and there are no files in the directory `state_dir`, kantctld
+        /// starts a new cluster. If the list is not empty, run `kantctld found` to start a cluster,
+        /// or `kantctld join` to join one.
         peers: Vec<String> = Vec::new(),
         /// This controller's name in messages. Empty: the host name.
         name: String = String::new(),
@@ -74,18 +75,18 @@ config_table! {
         /// dependency on a forgotten job is refused. `usage`: the use of other users in reports;
         /// their jobs are still shown. `nodes`: nodes on which the user has no job; names of nodes
         /// in reasons, forecasts and reservations are still shown. Operators, viewers and support
-        /// see everything. Coordinators see, beyond their own, the jobs and the use of their
-        /// accounts and queues. Never hidden are how many jobs there are, what each queue holds,
-        /// and which names and ports of services are taken. Each controller reads this key from its
-        /// own file: write it into the files of all controllers.
+        /// see everything. Coordinators see their own jobs and use, and also those of the accounts
+        /// and queues that they coordinate. Never hidden are how many jobs there are, what each
+        /// queue holds, and which names and ports of services are taken. Each controller reads this
+        /// key from its own file: write it into the files of all controllers.
         private: Vec<Private> = Vec::new(),
         /// kantd on a node forwards the requests of local users and of jobs, and names the user.
         /// `job_owners`: the controller accepts such requests only from ordinary users with a job
         /// on that node, and from all ordinary users if the node is in `submit_hosts`. `users`:
         /// from all ordinary users; root on any node can then act as any of them. In both cases
         /// root and operators are refused, and viewers, support and coordinators have only the
-        /// rights of an ordinary user. `operators`: from all users with their roles; root on any
-        /// node then controls the cluster.
+        /// rights of an ordinary user. `operators`: from all users, including root and operators,
+        /// each with all rights of the role; root on any node then controls the cluster.
         nodes_may_vouch_for: VouchedFor = VouchedFor::JobOwners,
         /// Nodes on which all ordinary users may use kantctl, such as login hosts: names and lists
         /// such as login[1-2]. They run jobs like other nodes. To prevent that, drain them, or set

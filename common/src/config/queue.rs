@@ -127,10 +127,11 @@ config_table! {
         /// protection.
         runtime_min: String = String::new(),
         /// With `fair_sharing`: a job is not preempted by jobs of other queues before it has run
-        /// for this long, e.g. `1h`. Empty: as in the parent. If the running job's queue and the
-        /// waiting job's queue have different parents: go up from the running job's queue, and take
-        /// the value of the last queue before both branches meet. Example: a job in `lab/vision` is
-        /// protected from a job in `ops/night` by the value of `lab`.
+        /// for this long, e.g. `1h`. Empty: as in the parent. If the queues of the running job and
+        /// of the waiting job have different parents, the value of another queue counts: of the
+        /// highest ancestor of the running job's queue that is not also an ancestor of the waiting
+        /// job's queue. Example: a job in `lab/vision` is protected from a job in `ops/night` by
+        /// the value of `lab`.
         reclaim_runtime_min: String = String::new(),
         /// Allow jobs to share a GPU (`--gpus=0.5`). A job that uses more GPU memory than its share
         /// is ended (`hold_gpu_memory` in kantd.toml); until then, other jobs on that GPU may run
