@@ -79,6 +79,7 @@ pub(super) const fn has_no_room(reason: &WaitReason) -> bool {
         reason,
         WaitReason::Resources { .. }
             | WaitReason::Topology { .. }
+            | WaitReason::GroupPerNode { .. }
             | WaitReason::NodesUnavailable { .. }
             | WaitReason::NodesReserved { .. }
             | WaitReason::Priority { .. }

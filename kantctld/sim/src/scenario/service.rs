@@ -7,8 +7,9 @@ use crate::behaviour::Behaviour;
 use common::autoscale::{Bounds as PolicyBounds, Days, Hours, Minute, Policy, Replicas, Rule};
 use common::blob::BlobHash;
 use common::id::{PortName, RoleName, ServiceName};
-use common::job::{Probe, ProbeAction, Probes};
+use common::job::{Ask, Probe, ProbeAction, Probes};
 use common::reason::Refusal;
+use common::resource::{Apart, Spread};
 use common::service::table::Hold;
 use common::service::{Bounds, RoleSpec, ServiceSpec, UpdatePolicy};
 use common::time::Span;
@@ -125,12 +126,12 @@ fn spec(words: &mut Words, script: &str) -> Result<ServiceSpec, String> {
         probes: Probes { readiness: Some(Probe::new(health)), ..Probes::default() },
         script: BlobHash::of(script.as_bytes()),
         environment: BlobHash::of(b""),
-        ask: common::job::Ask::default(),
+        ask: Ask::default(),
     };
     let drain_delay = words.value("drain")?.unwrap_or(DRAIN_DELAY);
     let update = update(words)?;
     Ok(ServiceSpec {
-        roles: vec![RoleSpec { ask: ask::ask(words)?, ..role }],
+        roles: vec![RoleSpec { ask: replica_ask(words)?, ..role }],
         port: None,
         entry: None,
         ratio: None,
@@ -140,6 +141,20 @@ fn spec(words: &mut Words, script: &str) -> Result<ServiceSpec, String> {
         drain_delay,
         update,
     })
+}
+
+/// The request of a replica, with `spread=node`, `spread=leaf` and `per-node-max=N`.
+fn replica_ask(words: &mut Words) -> Result<Ask, String> {
+    let spread = match words.value::<String>("spread")?.as_deref() {
+        None => None,
+        Some("node") => Some(Spread::Node),
+        Some("leaf") => Some(Spread::Leaf),
+        Some(other) => return Err(format!("spread: `{other}` is neither node nor leaf")),
+    };
+    let per_node_max = words.value("per-node-max")?;
+    let mut ask = ask::ask(words)?;
+    ask.request.apart = Some(Apart { group: role_name().to_string(), per_node_max, spread });
+    Ok(ask)
 }
 
 fn update(words: &mut Words) -> Result<UpdatePolicy, String> {

@@ -228,8 +228,8 @@ pub(super) fn fill_in(state: &State, who: &Applicant<'_>, ask: &Ask) -> Result<A
     let time_limit = ask.time_limit.or(usual.filter(|_| !ask.unlimited));
     let account = ask.account.clone().or_else(|| admission::default_account(state, who));
     let mut ask = Ask { queue: Some(queue.name.clone()), account, time_limit, ..ask.clone() };
-    if let Some(most) = &mut ask.request.per_node_max {
-        most.group = group_of(who.owner, &most.group);
+    if let Some(apart) = &mut ask.request.apart {
+        apart.group = group_of(who.owner, &apart.group);
         check::check_ask(&ask)?;
     }
     Ok(ask)

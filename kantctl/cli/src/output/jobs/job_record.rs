@@ -38,7 +38,7 @@ pub fn record(job: &JobView, as_of: Time, zone: &TimeZone) -> String {
     times(&mut record, job, as_of, zone);
     record.fact("request", sizes::request(&ask.request));
     record.maybe("near", sizes::nearness(&ask.request));
-    record.maybe("spread", ask.request.per_node_max.as_ref().map(sizes::per_node_max));
+    record.maybe("spread", ask.request.apart.as_ref().and_then(sizes::apart));
     attributes(&mut record, ask, NODES);
     let service = if ask.service { ", as a service" } else { "" };
     record.fact("runs", format!("{}{service}", sizes::launch(ask.launch)));

@@ -90,6 +90,8 @@ fn from_options(args: &Deploy) -> Result<ServiceFile, Failure> {
     let probe =
         args.http.clone().map(|path| ProbeFile { http: Some(path), ..ProbeFile::default() });
     let role = RoleFile {
+        spread_max_per_node: 0,
+        spread: None,
         name: role,
         submit: spec_file::SubmitWords::Words(args.submit.clone()),
         min,

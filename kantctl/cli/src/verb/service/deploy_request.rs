@@ -13,6 +13,7 @@ use common::autoscale::{Policy, RatioBand};
 use common::blob::BlobHash;
 use common::id::{PortName, RoleName};
 use common::job::{MetricsSource, Probe, ProbeAction, Probes};
+use common::resource::Apart;
 use common::service::engine::METRICS_PATH;
 use common::service::table::Hold;
 use common::service::{Bounds, RatioSpec, RoleSpec, ServiceSpec, UpdatePolicy};
@@ -94,7 +95,16 @@ fn role_spec(
     let replicas = Bounds { min: role.min, max: role.max.unwrap_or(role.min) };
     let autoscale = role.autoscale.map(|table| policy(&name, table, replicas)).transpose()?;
     let metrics = role.metrics.map(|file| metrics_source(&name, file, &role.ports)).transpose()?;
-    let (ask, ports) = (submitted.ask, role.ports);
+    let (mut ask, ports) = (submitted.ask, role.ports);
+    if role.spread.is_some() || role.spread_max_per_node > 0 {
+        let apart = ask
+            .request
+            .apart
+            .get_or_insert_with(|| Apart { group: name.to_string(), ..Apart::default() });
+        apart.spread = role.spread;
+        apart.per_node_max =
+            Some(role.spread_max_per_node).filter(|most| *most > 0).or(apart.per_node_max);
+    }
     let [script, environment] = hashes;
     Ok(RoleSpec { name, ask, script, environment, replicas, ports, probes, metrics, autoscale })
 }

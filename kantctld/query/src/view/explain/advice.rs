@@ -57,6 +57,12 @@ pub(super) fn advice(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
              'near=none'` says whether it would start then",
             change::to(waiting, "--near=none")
         ),
+        WaitReason::GroupPerNode { .. } => match waiting.job.ask.replica {
+            Some(_) => "wait for more nodes, or deploy the service with a higher \
+                        `spread_max_per_node`, or with `spread` instead"
+                .to_owned(),
+            None => again("with a higher --max-per-node, or wait"),
+        },
         WaitReason::Preempting { .. } => making_way(waiting),
         // No job has this reason in the state: it is made for readers.
         WaitReason::PrivateJobs => "wait for them".to_owned(),

@@ -11,6 +11,7 @@ use common::blob::BlobHash;
 use common::id::{Ordinal, RequestKey, Revision, RoleName, ServiceName};
 use common::job::{Ask, Replica};
 use common::reason::Refusal;
+use common::resource::{Apart, Request};
 use common::service::{RoleSpec, ServiceEventKind, ServiceSpec};
 
 /// The replica to start.
@@ -100,12 +101,16 @@ fn submit(
     let is_extra = ordinal.0 >= role.replicas.min;
     let preemptible = if is_extra { Some(true) } else { role.ask.preemptible };
     let unlimited = role.ask.time_limit.is_none();
+    // All replicas of the role count, whatever their revisions say about it.
+    let group = format!("{}/{}", service.name, role.name);
+    let apart = Apart { group, ..role.ask.request.apart.clone().unwrap_or_default() };
     let ask = Ask {
         name: format!("{}-{}-{ordinal}", service.name, role.name),
         service: true,
         preemptible,
         unlimited,
         replica: Some(Box::new(replica)),
+        request: Request { apart: Some(apart), ..role.ask.request.clone() },
         ..role.ask.clone()
     };
     let (script, environment) = (text(state, role.script), text(state, role.environment));
