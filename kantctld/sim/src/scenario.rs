@@ -271,9 +271,13 @@ impl Stage {
         Ok(())
     }
 
-    /// A job by its label: `a`, `a_3` for a task of an array, or `a+1` for a component.
+    /// A job by its label: `a`, `a_3` for a task of an array, or `a+1` for a component. Replicas
+    /// have none, so a number is a job's id.
     fn key(&self, words: &mut Words) -> Result<JobKey, Failed> {
         let text: String = words.plain("a label")?;
+        if text.parse::<u32>().is_ok() {
+            return text.parse().map_err(|error| format!("{text}: {error}").into());
+        }
         let (label, index) = match text.find(['_', '+']) {
             Some(place) => (&text[..place], Some(&text[place..])),
             None => (text.as_str(), None),

@@ -11,7 +11,7 @@ use common::job::{Ask, Probe, ProbeAction, Probes};
 use common::reason::Refusal;
 use common::resource::{Apart, Spread};
 use common::service::table::Hold;
-use common::service::{Bounds, RoleSpec, ServiceSpec, UpdatePolicy};
+use common::service::{Base, Bounds, RoleSpec, ServiceSpec, UpdatePolicy};
 use common::time::Span;
 use state::{Actor, Command, Deployment, ServiceAction, snapshot};
 
@@ -128,6 +128,7 @@ fn spec(words: &mut Words, script: &str) -> Result<ServiceSpec, String> {
         environment: BlobHash::of(b""),
         ask: Ask::default(),
     };
+    let base = if words.flag("gang") { Base::Gang } else { Base::Single };
     let drain_delay = words.value("drain")?.unwrap_or(DRAIN_DELAY);
     let update = update(words)?;
     Ok(ServiceSpec {
@@ -136,6 +137,7 @@ fn spec(words: &mut Words, script: &str) -> Result<ServiceSpec, String> {
         entry: None,
         ratio: None,
         affinity: None,
+        base,
         hold: Hold::default(),
         token: None,
         drain_delay,

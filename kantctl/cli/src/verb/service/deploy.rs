@@ -8,6 +8,7 @@ use crate::fetch::Answer;
 use crate::output::Screen;
 use crate::server::{Retry, Server};
 use common::id::{PortName, RoleName, ServiceName};
+use common::service::Base;
 use common::wire::api::DeployAnswer;
 use serde_json::Value;
 
@@ -108,6 +109,7 @@ fn from_options(args: &Deploy) -> Result<ServiceFile, Failure> {
         name,
         port: args.port,
         entry: None,
+        base: Base::default(),
         affinity: None,
         hold: None,
         token: None,

@@ -45,6 +45,7 @@ pub(super) fn request(file: ServiceFile) -> Result<DeployRequest, Failure> {
         roles,
         port: file.port,
         entry: file.entry,
+        base: file.base,
         ratio: file.ratio.map(|RatioFile { prefill, decode, min, max }| RatioSpec {
             prefill,
             decode,

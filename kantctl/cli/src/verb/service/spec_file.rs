@@ -5,6 +5,7 @@ use anyhow::Context;
 use common::autoscale::Fraction;
 use common::id::{PortName, RoleName, ServiceName};
 use common::resource::Spread;
+use common::service::Base;
 use common::service::table::{FieldName, TokenHash};
 use common::time::Span;
 use serde::{Deserialize, Deserializer};
@@ -19,6 +20,9 @@ pub(super) struct ServiceFile {
     pub name: ServiceName,
     pub port: Option<u16>,
     pub entry: Option<RoleName>,
+    /// How the first `min` replicas of each role start.
+    #[serde(default)]
+    pub base: Base,
     /// A header by which requests stay with one replica.
     pub affinity: Option<FieldName>,
     pub hold: Option<HoldFile>,
