@@ -38,6 +38,7 @@
 //! | ` ... [target=] [down-delay=] [ready=20s] [broken] [crash=5s] [drain=5s]`, and as `submit` | |
 //! | ` ... [parallel=] [surge=] [canary=] [healthy=] [healthy-within=] [progress-within=]` | |
 //! | ` ... [no-revert]` | |
+//! | ` ... [spread=leaf] [per-node-max=N] [gang]` | |
 //! | `deploy NAME [WORDS]` | another revision: as on the line `service`, but for these words |
 //! | `scale NAME N`, `promote NAME`, `rollback NAME`, `stop NAME` | |
 //! | `load NAME N` | requests in flight from now on |

@@ -193,6 +193,8 @@ fn update_policy(file: UpdateFile) -> UpdatePolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use common::resource::Spread;
+    use common::service::Base;
 
     const CHAT: &str = r#"
         name = "chat"
@@ -231,6 +233,22 @@ mod tests {
         let hashes: Vec<BlobHash> =
             request.texts.iter().map(|text| BlobHash::of(text.as_bytes())).collect();
         assert!(spec.texts().all(|hash| hashes.contains(&hash)), "no text is missing");
+    }
+
+    #[test]
+    fn replicas_keep_apart_and_the_base_starts_together() {
+        let keys = "max = 3\nspread = \"leaf\"\nspread_max_per_node = 2";
+        let text = CHAT.replace("max = 3", keys).replace("port = 8000", "base = \"gang\"");
+        let spec = read_text(&text).unwrap().spec;
+        let request = &spec.roles[0].ask.request;
+        assert_eq!(request.spread(), Some(("worker", Spread::Leaf)));
+        assert_eq!(request.per_node_max(), Some(("worker", 2)));
+        assert_eq!((spec.base, spec.gang().count()), (Base::Gang, 1));
+        let spec = read_text(CHAT).unwrap().spec;
+        assert_eq!((&spec.roles[0].ask.request.apart, spec.base), (&None, Base::Single));
+        let large = text.replace("max = 3", "min = 129\nmax = 200");
+        let problem = read_text(&large).unwrap_err();
+        assert!(problem.contains("at most 128 can start together"), "{problem}");
     }
 
     #[test]
