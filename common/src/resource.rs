@@ -1,8 +1,10 @@
 //! A job's requested and allocated resources.
 
+mod apart;
 mod gpus;
 mod resources;
 
+pub use apart::{Apart, Spread};
 pub use gpus::GpuRequest;
 pub use resources::Resources;
 
@@ -30,14 +32,6 @@ pub enum MemoryRequest {
     PerCpu(Bytes),
     /// `--mem-per-gpu`
     PerGpu(Bytes),
-}
-
-/// The maximum number of a group's jobs on one node.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-pub struct PerNodeMax {
-    /// The group: the jobs of one service.
-    pub group: String,
-    pub jobs: u32,
 }
 
 /// The requested resources, which `job::check` checks first.
@@ -77,9 +71,9 @@ pub struct Request {
     /// `--segment`: the size of blocks of nodes; `near` applies within each block.
     #[serde(default)]
     pub segment: Option<Nodes>,
-    /// `--max-per-node`
-    #[serde(default)]
-    pub per_node_max: Option<PerNodeMax>,
+    /// The jobs from which it keeps apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apart: Option<Apart>,
     /// `--exclusive`: whole nodes, without other jobs.
     #[serde(default)]
     pub exclusive: bool,
@@ -152,7 +146,7 @@ impl Default for Request {
             grow: false,
             near: None,
             segment: None,
-            per_node_max: None,
+            apart: None,
             exclusive: false,
             constraint: None,
             only_nodes: Vec::new(),

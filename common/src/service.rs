@@ -15,5 +15,5 @@ pub use check::{
     check_spec,
 };
 pub use event::{EVENTS_KEPT, ScaledBy, ServiceEvent, ServiceEventKind, StopReason, UpdateFailure};
-pub use spec::{Bounds, RatioSpec, RoleSpec, ServiceSpec};
+pub use spec::{Base, Bounds, RatioSpec, RoleSpec, ServiceSpec};
 pub use update::UpdatePolicy;

@@ -134,7 +134,7 @@ fn leader_routes() -> Router<Arc<Core>> {
         )
         .route("/v1/jobs/{key}/steps", get(steps::list).post(steps::handle_step_request))
         .route("/v1/jobs/{key}/attend", post(lease::renew_lease))
-        .route("/v1/jobs/{key}/finish", post(lease::finish))
+        .route("/v1/jobs/{key}/finish", post(lease::finish_leased_job))
         .route("/v1/nodes", get(nodes::list))
         .route("/v1/nodes/{name}", get(nodes::show))
         .route("/v1/map", get(nodes::map))

@@ -48,10 +48,10 @@ const ROWS: &[Row] = &[
         Field::Same(json!(if l.job.allocation.is_some() { l.node_count() } else { 0 }))
     }),
     (in_all_versions("array.job_id"), |l| {
-        Field::integer(l.job.key.index.map_or(0, |_| l.job.key.job.0))
+        Field::integer_value(l.job.key.index.map_or(0, |_| l.job.key.job.0))
     }),
     (in_all_versions("array.limits.max.running.tasks"), |l| {
-        Field::integer(l.job.array_limit.unwrap_or(0))
+        Field::integer_value(l.job.array_limit.unwrap_or(0))
     }),
     (only_v38("array.task"), |_| Field::Same(Value::Null)),
     (since_v40("array.task"), |_| Field::text("")),
@@ -63,7 +63,7 @@ const ROWS: &[Row] = &[
     (only_v38("association.partition"), |_| Field::Same(Value::Null)),
     (since_v40("association.partition"), |_| Field::text("")),
     (in_all_versions("association.user"), |l| Field::text(&l.job.owner.name)),
-    (since_v40("association.id"), |_| Field::integer(0)),
+    (since_v40("association.id"), |_| Field::integer_value(0)),
     (since_v40("block"), |_| Field::text("")),
     (in_all_versions("cluster"), |l| Field::text(&l.page.cluster)),
     (in_all_versions("constraints"), |l| {
@@ -94,10 +94,12 @@ const ROWS: &[Row] = &[
         let gid = l.job.owner.gid;
         Field::text(l.page.groups.get(&gid).cloned().unwrap_or_else(|| gid.to_string()))
     }),
-    (in_all_versions("het.job_id"), |l| Field::integer(l.job.set.map_or(0, |set| set.first.0))),
+    (in_all_versions("het.job_id"), |l| {
+        Field::integer_value(l.job.set.map_or(0, |set| set.first.0))
+    }),
     (in_all_versions("het.job_offset"), |l| Field::Number(l.job.set.map(|set| set.offset.into()))),
     (since_v40("hold"), |l| Field::flag(l.job.held)),
-    (in_all_versions("job_id"), |l| Field::integer(l.job.number.unwrap_or(l.job.key.job).0)),
+    (in_all_versions("job_id"), |l| Field::integer_value(l.job.number.unwrap_or(l.job.key.job).0)),
     (in_all_versions("kill_request_user"), |l| match l.job.cancelled_by {
         Some(by) => Field::text(by),
         None => Field::Same(Value::Null),
@@ -117,7 +119,7 @@ const ROWS: &[Row] = &[
     (since_v40("qosreq").since_version(Version::V42), |l| {
         Field::text_or_empty(l.job.ask.qos.as_ref())
     }),
-    (in_all_versions("required.CPUs"), |l| Field::integer(l.job.cpus.0)),
+    (in_all_versions("required.CPUs"), |l| Field::integer_value(l.job.cpus.0)),
     (only_v38("required.memory"), |l| Field::Same(json!(l.job.memory.0 >> 20))),
     (since_v40("required.memory_per_cpu"), |l| match l.job.ask.request.memory {
         Some(MemoryRequest::PerCpu(bytes)) => Field::Number(Some(bytes.0 >> 20)),
@@ -127,17 +129,17 @@ const ROWS: &[Row] = &[
         Some(MemoryRequest::PerNode(bytes)) => Field::Number(Some(bytes.0 >> 20)),
         _ => Field::Number(None),
     }),
-    (in_all_versions("reservation.id"), |_| Field::integer(0)),
+    (in_all_versions("reservation.id"), |_| Field::integer_value(0)),
     (in_all_versions("reservation.name"), |l| Field::text_or_empty(l.job.ask.reservation.as_ref())),
     (since_v40("reservation.requested").since_version(Version::V43), |l| {
         Field::text_or_empty(l.job.ask.reservation.as_ref())
     }),
     (since_v40("restart_cnt").since_version(Version::V42), |l| {
-        Field::integer(l.job.attempt.saturating_sub(1))
+        Field::integer_value(l.job.attempt.saturating_sub(1))
     }),
     (since_v40("script"), |_| Field::text("")),
     (since_v40("segment_size").since_version(Version::V43), |l| {
-        Field::integer(l.job.ask.request.segment.map_or(0, |nodes| nodes.0))
+        Field::integer_value(l.job.ask.request.segment.map_or(0, |nodes| nodes.0))
     }),
     (since_v40("stderr").since_version(Version::V41), |l| {
         Field::text_or_empty(l.job.ask.stderr.as_ref())

@@ -74,8 +74,8 @@ const ZEROS: &[&str] = &[
 const ROWS: &[Row] = &[
     (in_all_versions("req_time"), |s| Field::Time(Some(s.as_of))),
     (in_all_versions("req_time_start"), |s| Field::Time(Some(s.since))),
-    (in_all_versions("server_thread_count"), |_| Field::integer(1)),
-    (in_all_versions("schedule_cycle_max"), |_| Field::integer(0)),
+    (in_all_versions("server_thread_count"), |_| Field::integer_value(1)),
+    (in_all_versions("schedule_cycle_max"), |_| Field::integer_value(0)),
     (in_all_versions("schedule_cycle_last"), |s| Field::Same(json!(s.round_mean_micros()))),
     (in_all_versions("schedule_cycle_mean"), |s| Field::Same(json!(s.round_mean_micros()))),
     (in_all_versions("schedule_cycle_total"), |s| Field::Same(json!(s.rounds))),

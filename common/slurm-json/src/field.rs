@@ -98,7 +98,7 @@ impl Field {
     }
 
     /// A number that has no state in any version.
-    pub fn integer(number: impl Into<i64>) -> Self {
+    pub fn integer_value(number: impl Into<i64>) -> Self {
         Self::Same(json!(number.into()))
     }
 
@@ -277,7 +277,7 @@ mod tests {
         assert_eq!(early.path(Version::V41), Some("free_mem"));
         assert_eq!(early.path(Version::V42), None);
         let rows = [(late, 1), (since_v40("a.c"), 2), (only_v38("d"), 3)];
-        let shown = object(Version::V44, &rows, |row| Field::integer(*row));
+        let shown = object(Version::V44, &rows, |row| Field::integer_value(*row));
         assert_eq!(Value::Object(shown), json!({ "a": { "b": 1, "c": 2 } }));
     }
 }

@@ -34,7 +34,7 @@ pub fn node(context: &NodeContext<'_>, version: Version) -> Value {
 const ROWS: &[Row] = &[
     (in_all_versions("architecture"), |_| Field::text("")),
     (in_all_versions("burstbuffer_network_address"), |_| Field::text("")),
-    (in_all_versions("boards"), |_| Field::integer(1)),
+    (in_all_versions("boards"), |_| Field::integer_value(1)),
     (in_all_versions("boot_time"), |_| Field::Time(None)),
     (since_v40("cert_flags").since_version(Version::V43), |_| Field::Same(json!([]))),
     (since_v40("cluster_name"), |c| Field::text(c.cluster)),
@@ -43,14 +43,14 @@ const ROWS: &[Row] = &[
         let has = &c.node.inventory;
         Field::Same(json!(has.cores.len() / has.sockets.max(1) as usize))
     }),
-    (in_all_versions("cpu_binding"), |_| Field::integer(0)),
-    (in_all_versions("cpu_load"), |_| Field::integer(0)),
+    (in_all_versions("cpu_binding"), |_| Field::integer_value(0)),
+    (in_all_versions("cpu_load"), |_| Field::integer_value(0)),
     (moved_in_v40("free_memory", "free_mem"), |c| {
         let free = c.node.inventory.memory.0.saturating_sub(c.node.memory_used.0);
         Field::Count(Some(free >> 20))
     }),
-    (in_all_versions("cpus"), |c| Field::integer(cpus(c))),
-    (since_v40("effective_cpus"), |c| Field::integer(cpus(c))),
+    (in_all_versions("cpus"), |c| Field::integer_value(cpus(c))),
+    (since_v40("effective_cpus"), |c| Field::integer_value(cpus(c))),
     (in_all_versions("extra"), |_| Field::text("")),
     (in_all_versions("last_busy"), |_| Field::Time(None)),
     (in_all_versions("features"), |c| Field::Words(features(c))),
@@ -87,7 +87,7 @@ const ROWS: &[Row] = &[
         let of = partitions(c.queues).filter(|queue| has_node(queue, c.node));
         Field::Same(of.map(|queue| queue.name.as_str()).collect())
     }),
-    (in_all_versions("port"), |_| Field::integer(0)),
+    (in_all_versions("port"), |_| Field::integer_value(0)),
     (in_all_versions("real_memory"), |c| Field::Same(json!(c.node.inventory.memory.0 >> 20))),
     (in_all_versions("reason"), |c| {
         Field::text_or_empty(Some(unavailable_reason(c.node)).filter(|why| why != "none"))
@@ -97,29 +97,29 @@ const ROWS: &[Row] = &[
     }),
     (only_v38("reason_set_by_user"), |c| Field::Same(json!(c.drained_by))),
     (since_v40("reason_set_by_user"), |c| Field::text_or_empty(c.drained_by)),
-    (since_v40("res_cores_per_gpu").since_version(Version::V41), |_| Field::integer(0)),
+    (since_v40("res_cores_per_gpu").since_version(Version::V41), |_| Field::integer_value(0)),
     (since_v40("reservation"), |_| Field::text("")),
     (since_v40("resume_after"), |_| Field::Number(None)),
     (in_all_versions("slurmd_start_time"), |_| Field::Time(None)),
-    (in_all_versions("sockets"), |c| Field::integer(c.node.inventory.sockets.max(1))),
-    (since_v40("specialized_cores"), |_| Field::integer(0)),
+    (in_all_versions("sockets"), |c| Field::integer_value(c.node.inventory.sockets.max(1))),
+    (since_v40("specialized_cores"), |_| Field::integer_value(0)),
     (since_v40("specialized_cpus"), |_| Field::text("")),
-    (since_v40("specialized_memory"), |_| Field::integer(0)),
+    (since_v40("specialized_memory"), |_| Field::integer_value(0)),
     (since_v40("suspend_time").since_version(Version::V45), |_| Field::Number(None)),
-    (in_all_versions("threads"), |c| Field::integer(c.node.inventory.threads_per_core)),
+    (in_all_versions("threads"), |c| Field::integer_value(c.node.inventory.threads_per_core)),
     (since_v40("tls_cert_last_renewal").since_version(Version::V43), |_| Field::Number(None)),
     (since_v40("topology").since_version(Version::V43), |_| Field::text("")),
-    (in_all_versions("temporary_disk"), |_| Field::integer(0)),
-    (in_all_versions("weight"), |_| Field::integer(1)),
+    (in_all_versions("temporary_disk"), |_| Field::integer_value(0)),
+    (in_all_versions("weight"), |_| Field::integer_value(1)),
     (in_all_versions("tres"), |c| {
         let has = &c.node.inventory;
         Field::text(tres(has.cpu_count().0, has.memory, has.gpu_count().0))
     }),
     (moved_in_v40("slurmd_version", "version"), |c| Field::text(&c.node.version)),
     (in_all_versions("alloc_memory"), |c| Field::Same(json!(c.node.memory_used.0 >> 20))),
-    (in_all_versions("alloc_cpus"), |c| Field::integer(c.node.cpus_used.0)),
+    (in_all_versions("alloc_cpus"), |c| Field::integer_value(c.node.cpus_used.0)),
     (moved_in_v40("idle_cpus", "alloc_idle_cpus"), |c| {
-        Field::integer(cpus(c).saturating_sub(c.node.cpus_used.0))
+        Field::integer_value(cpus(c).saturating_sub(c.node.cpus_used.0))
     }),
     (in_all_versions("tres_used"), |c| {
         Field::text(tres(c.node.cpus_used.0, c.node.memory_used, c.node.gpus_used.0))

@@ -58,9 +58,9 @@ const ROWS: &[Row] = &[
     (since_v40("select_type").since_version(Version::V41), |_| {
         Field::Same(json!(["CPU", "MEMORY"]))
     }),
-    (since_v40("cpus.task_binding").until_version(Version::V44), |_| Field::integer(0)),
+    (since_v40("cpus.task_binding").until_version(Version::V44), |_| Field::integer_value(0)),
     (since_v40("cpus.task_binding").since_version(Version::V45), |_| Field::Same(json!([]))),
-    (moved_in_v40("total_cpus", "cpus.total"), |p| Field::integer(cpus(p))),
+    (moved_in_v40("total_cpus", "cpus.total"), |p| Field::integer_value(cpus(p))),
     (moved_in_v40("default_memory_per_cpu", "defaults.memory_per_cpu"), |p| {
         Field::Same(json!(p.queue.memory_per_cpu.0 >> 20))
     }),
@@ -71,31 +71,31 @@ const ROWS: &[Row] = &[
     (only_v38("default_time_limit"), |p| minutes(p.queue.time_limit_default)),
     (since_v40("defaults.time"), |p| Field::minutes(p.queue.time_limit_default)),
     (since_v40("defaults.job"), |_| Field::text("")),
-    (moved_in_v40("preemption_grace_time", "grace_time"), |_| Field::integer(0)),
-    (only_v38("maximum_cpus_per_node"), |_| Field::integer(-1)),
+    (moved_in_v40("preemption_grace_time", "grace_time"), |_| Field::integer_value(0)),
+    (only_v38("maximum_cpus_per_node"), |_| Field::integer_value(-1)),
     (since_v40("maximums.cpus_per_node"), |_| Field::Limit(None)),
     (since_v40("maximums.cpus_per_socket"), |_| Field::Limit(None)),
-    (only_v38("maximum_memory_per_node"), |_| Field::integer(0)),
-    (since_v40("maximums.memory_per_cpu"), |_| Field::integer(0)),
+    (only_v38("maximum_memory_per_node"), |_| Field::integer_value(0)),
+    (since_v40("maximums.memory_per_cpu"), |_| Field::integer_value(0)),
     (since_v40("maximums.partition_memory_per_cpu"), |_| Field::Limit(None)),
     (since_v40("maximums.partition_memory_per_node"), |_| Field::Limit(None)),
-    (only_v38("maximum_nodes_per_job"), |_| Field::integer(-1)),
+    (only_v38("maximum_nodes_per_job"), |_| Field::integer_value(-1)),
     (since_v40("maximums.nodes"), |_| Field::Limit(None)),
-    (since_v40("maximums.shares"), |_| Field::integer(1)),
-    (since_v40("maximums.oversubscribe.jobs"), |_| Field::integer(1)),
+    (since_v40("maximums.shares"), |_| Field::integer_value(1)),
+    (since_v40("maximums.oversubscribe.jobs"), |_| Field::integer_value(1)),
     (since_v40("maximums.oversubscribe.flags"), |_| Field::Same(json!([]))),
     (only_v38("max_time_limit"), |p| minutes(p.queue.time_limit_max)),
     (since_v40("maximums.time"), |p| Field::minutes(p.queue.time_limit_max)),
     (only_v38("over_time_limit"), |_| Field::Number(None)),
     (since_v40("maximums.over_time_limit"), |_| Field::Number(None)),
-    (moved_in_v40("min nodes per job", "minimums.nodes"), |_| Field::integer(0)),
+    (moved_in_v40("min nodes per job", "minimums.nodes"), |_| Field::integer_value(0)),
     (in_all_versions("name"), |p| Field::text(&p.queue.name)),
     (moved_in_v40("nodes", "nodes.configured"), |p| {
         Field::text(compress(p.nodes.iter().map(|n| &n.name)))
     }),
     (since_v40("node_sets"), |_| Field::text("")),
-    (moved_in_v40("priority_job_factor", "priority.job_factor"), |_| Field::integer(1)),
-    (moved_in_v40("priority_tier", "priority.tier"), |p| Field::integer(p.queue.priority)),
+    (moved_in_v40("priority_job_factor", "priority.job_factor"), |_| Field::integer_value(1)),
+    (moved_in_v40("priority_tier", "priority.tier"), |p| Field::integer_value(p.queue.priority)),
     (only_v38("nodes_online"), |p| {
         let online = p.nodes.iter().filter(|node| node.contact == Contact::Connected);
         Field::Same(json!(online.count()))

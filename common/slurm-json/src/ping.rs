@@ -27,9 +27,9 @@ const ROWS: &[Row] = &[
     (in_all_versions("hostname"), |a| Field::text(a.host)),
     (only_v38("ping"), |_| Field::text("UP")),
     (since_v40("pinged"), |_| Field::text("UP")),
-    (since_v40("latency"), |_| Field::integer(0)),
+    (since_v40("latency"), |_| Field::integer_value(0)),
     (in_all_versions("mode"), |a| Field::text(if a.leads { "primary" } else { "backup" })),
-    (only_v38("status"), |_| Field::integer(0)),
+    (only_v38("status"), |_| Field::integer_value(0)),
     (since_v40("responding").since_version(Version::V41), |_| Field::flag(true)),
     (since_v40("primary").since_version(Version::V41), |a| Field::flag(a.leads)),
 ];

@@ -28,7 +28,7 @@ const ROWS: &[Row] = &[
     (in_all_versions("description"), |q| Field::text(&q.qos.name)),
     (in_all_versions("flags"), |_| empty_list()),
     (in_all_versions("id"), |q| Field::Same(json!(q.place))),
-    (in_all_versions("limits.grace_time"), |_| Field::integer(0)),
+    (in_all_versions("limits.grace_time"), |_| Field::integer_value(0)),
     (since_v40("limits.max.active_jobs.accruing"), |_| Field::Limit(None)),
     (since_v40("limits.max.active_jobs.count"), |q| Field::Limit(q.qos.limits.jobs.map(u64::from))),
     (in_all_versions("limits.max.jobs.active_jobs.per.account"), |_| Field::Limit(None)),

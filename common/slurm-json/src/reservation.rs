@@ -33,7 +33,7 @@ const ROWS: &[Row] = &[
         let cores = r.nodes.iter().map(|node| node.inventory.cores.len());
         Field::Same(json!(cores.sum::<usize>()))
     }),
-    (only_v38("core_spec_cnt"), |_| Field::integer(0)),
+    (only_v38("core_spec_cnt"), |_| Field::integer_value(0)),
     (since_v40("core_specializations"), |_| Field::Same(json!([]))),
     (in_all_versions("end_time"), |r| Field::Time(Some(r.reservation.to))),
     (in_all_versions("features"), |_| Field::text("")),
@@ -47,14 +47,14 @@ const ROWS: &[Row] = &[
     }),
     (in_all_versions("groups"), |r| comma_separated(&r.reservation.groups)),
     (in_all_versions("licenses"), |_| Field::text("")),
-    (in_all_versions("max_start_delay"), |_| Field::integer(0)),
+    (in_all_versions("max_start_delay"), |_| Field::integer_value(0)),
     (in_all_versions("name"), |r| Field::text(&r.reservation.name)),
     (in_all_versions("node_count"), |r| Field::Same(json!(r.reservation.nodes.len()))),
     (in_all_versions("node_list"), |r| Field::text(compress(&r.reservation.nodes))),
     (in_all_versions("partition"), |_| Field::text("")),
     (in_all_versions("purge_completed.time"), |_| Field::Count(None)),
     (in_all_versions("start_time"), |r| Field::Time(Some(r.reservation.from))),
-    (only_v38("watts"), |_| Field::integer(0)),
+    (only_v38("watts"), |_| Field::integer_value(0)),
     (since_v40("watts").until_version(Version::V44), |_| Field::Number(None)),
     (in_all_versions("tres"), |r| {
         let cpus: u32 = r.nodes.iter().map(|node| node.inventory.cpu_count().0).sum();

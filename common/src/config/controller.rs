@@ -71,14 +71,15 @@ config_table! {
         rules_level_max: u8 = 0,
         /// What ordinary users do not see of others (Slurm's PrivateData). `jobs`: jobs and
         /// services of other users, in lists, explanations, accounting, reports and events. A
-        /// request that names a job of another user is answered as if the job did not exist, and a
-        /// dependency on a forgotten job is refused. `usage`: the use of other users in reports;
-        /// their jobs are still shown. `nodes`: nodes on which the user has no job; names of nodes
-        /// in reasons, forecasts and reservations are still shown. Operators, viewers and support
-        /// see everything. Coordinators see their own jobs and use, and also those of the accounts
-        /// and queues that they coordinate. Never hidden are how many jobs there are, what each
-        /// queue holds, and which names and ports of services are taken. Each controller reads this
-        /// key from its own file: write it into the files of all controllers.
+        /// request that names a job of another user is answered as if the job did not exist. A
+        /// dependency on a job that the controller has forgotten (`done_jobs_kept_seconds`) is
+        /// refused, as one on a hidden job is. `usage`: the use of other users in reports; their
+        /// jobs are still shown. `nodes`: nodes on which the user has no job; names of nodes in
+        /// reasons, forecasts and reservations are still shown. Operators, viewers and support see
+        /// everything. Coordinators see their own jobs and use, and also those of the accounts and
+        /// queues that they coordinate. Never hidden are how many jobs there are, what each queue
+        /// holds, and which names and ports of services are taken. Each controller reads this key
+        /// from its own file: write it into the files of all controllers.
         private: Vec<Private> = Vec::new(),
         /// kantd on a node forwards the requests of local users and of jobs, and names the user.
         /// `job_owners`: the controller accepts such requests only from ordinary users with a job

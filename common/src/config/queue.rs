@@ -67,9 +67,9 @@ config_table! {
         /// planned start. `limit`: its time limit. `expected`: the mean of the last two runs of
         /// similar jobs of the same user, at most the time limit; `backfill_candidates` then also
         /// uses this time in place of the time limit. Planned starts are always computed from time
-        /// limits. A job that runs longer than expected may delay a planned start. As long as the
-        /// delayed job stays the first of its queue, it is delayed by at most twice its own time
-        /// limit. Only with `backfill_depth = 1` and `backfill_reservation = "floating"`.
+        /// limits. A job that runs longer than expected may delay a planned start. The delay is at
+        /// most twice the time limit of the delayed job, as long as that job stays the first of its
+        /// queue. Only with `backfill_depth = 1` and `backfill_reservation = "floating"`.
         backfill_run_times: RunTimes = RunTimes::default(),
         /// When the first job of the queue has waited for this long, e.g. `2h`, preemptible jobs of
         /// the queue that overtook it are preempted, as few as possible. A job has overtaken the
@@ -127,11 +127,10 @@ config_table! {
         /// protection.
         runtime_min: String = String::new(),
         /// With `fair_sharing`: a job is not preempted by jobs of other queues before it has run
-        /// for this long, e.g. `1h`. Empty: as in the parent. If the queues of the running job and
-        /// of the waiting job have different parents, the value of another queue counts: of the
-        /// highest ancestor of the running job's queue that is not also an ancestor of the waiting
-        /// job's queue. Example: a job in `lab/vision` is protected from a job in `ops/night` by
-        /// the value of `lab`.
+        /// for this long, e.g. `1h`. Empty: as in the parent. If the queues of the two jobs have
+        /// different parents, the value of an ancestor counts: go up from the running job's queue,
+        /// and stop at the last queue that is not above the waiting job's queue too. Example: a job
+        /// in `lab/vision` is protected from a job in `ops/night` by the value of `lab`.
         reclaim_runtime_min: String = String::new(),
         /// Allow jobs to share a GPU (`--gpus=0.5`). A job that uses more GPU memory than its share
         /// is ended (`hold_gpu_memory` in kantd.toml); until then, other jobs on that GPU may run

@@ -113,7 +113,7 @@ fn check_counts(ask: &Ask) -> Result<(), AskError> {
         request.nodes.map(|n| ("--nodes", n.0)),
         request.tasks_per_node.map(|n| ("--ntasks-per-node", n.0)),
         request.segment.map(|n| ("--segment", n.0)),
-        request.per_node_max.as_ref().map(|most| ("--max-per-node", most.jobs)),
+        request.per_node_max().map(|(_, jobs)| ("--max-per-node", jobs)),
         gpus,
     ];
     for (what, count) in counts.into_iter().flatten() {

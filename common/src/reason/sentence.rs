@@ -123,7 +123,7 @@ impl fmt::Display for WaitReason {
             Self::Dependency { .. } | Self::DependencyNever { .. } => {
                 super::awaited::write_dependency(self, f)
             }
-            Self::Topology { .. } | Self::NeverNear { .. } => {
+            Self::Topology { .. } | Self::NeverNear { .. } | Self::GroupPerNode { .. } => {
                 super::topology::write_topology(self, f)
             }
             _ => self.write_room(f),

@@ -1,10 +1,11 @@
-//! Sentences for jobs that wait for nodes close to each other in the network.
+//! Sentences for jobs that wait for nodes close to each other in the network, or for nodes with few
+//! jobs of their group.
 
 use super::sentence::{level_text, plural};
 use super::wait::WaitReason;
 use std::fmt;
 
-/// Writes the reasons about topology; writes nothing for other reasons.
+/// Writes the reasons about where nodes and other jobs are; writes nothing for other reasons.
 pub(super) fn write_topology(reason: &WaitReason, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match reason {
         WaitReason::Topology { level, need, best, expected_at } => {
@@ -27,6 +28,12 @@ pub(super) fn write_topology(reason: &WaitReason, f: &mut fmt::Formatter<'_>) ->
                 }
                 None => write!(f, ": none has a node that could hold it"),
             }
+        }
+        WaitReason::GroupPerNode { group, most, nodes, expected_at } => {
+            let (jobs, are) = (plural(*most), plural(nodes.0));
+            write!(f, "at most {most} job{jobs} of group {group} may be on one node")?;
+            write!(f, ", without which {nodes} node{are} would have room")?;
+            expected_at.map_or(Ok(()), |at| write!(f, "; expected by {at}"))
         }
         _ => Ok(()),
     }

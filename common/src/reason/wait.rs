@@ -116,6 +116,16 @@ pub enum WaitReason {
         /// The time by which running jobs free enough, by their time limits.
         expected_at: Option<Time>,
     },
+    /// Nodes have room, but as many jobs of the job's group as may share a node.
+    GroupPerNode {
+        group: String,
+        /// How many of them may be on a node.
+        most: u32,
+        /// The nodes that have room for a part of the job.
+        nodes: Nodes,
+        /// The time by which enough jobs end, by their time limits.
+        expected_at: Option<Time>,
+    },
     /// Victims are stopping or shrinking; the job starts when they are done.
     Preempting {
         victims: u32,
@@ -203,6 +213,16 @@ impl WaitReason {
         }
     }
 
+    /// The expected start, of a reason that may have one.
+    pub const fn expected_at_mut(&mut self) -> Option<&mut Option<Time>> {
+        match self {
+            Self::Resources { expected_at, .. }
+            | Self::Topology { expected_at, .. }
+            | Self::GroupPerNode { expected_at, .. } => Some(expected_at),
+            _ => None,
+        }
+    }
+
     /// Does the job wait until the job, the nodes or the configuration change?
     #[must_use]
     pub const fn is_for_ever(&self) -> bool {
@@ -231,7 +251,7 @@ impl WaitReason {
             Self::DependencyNever { .. } => "DependencyNeverSatisfied",
             Self::DeadlineTooNear { .. } => "DeadLine",
             Self::ReservationClosed { .. } | Self::NodesReserved { .. } => "Reservation",
-            Self::Topology { .. } => "Resources",
+            Self::Topology { .. } | Self::GroupPerNode { .. } => "Resources",
             Self::Preempting { .. }
             | Self::BehindHead { .. }
             | Self::PrivateJobs

@@ -3,7 +3,7 @@
 
 use super::{RoleSpec, ServiceSpec};
 use crate::autoscale::{Metric, PolicyError, Rule};
-use crate::id::{PortName, RoleName};
+use crate::id::{PortName, RoleName, SET_SIZE_MAX};
 use crate::job::check::{AskError, check_ask};
 use crate::job::{Probe, ProbeAction};
 use crate::reason::Refusal;
@@ -77,6 +77,11 @@ pub enum SpecError {
     Port(u16),
     #[error("the update's max_parallel must be at least 1, and max_surge at most max_parallel")]
     Update,
+    #[error(
+        "the base of this service is {0} replicas, and at most {SET_SIZE_MAX} can start together: \
+         lower `min`, or leave `base` out"
+    )]
+    GangTooLarge(u32),
     #[error("{what} is longer than a day")]
     TooLong { what: &'static str },
 }
@@ -117,6 +122,10 @@ pub fn check_spec(spec: &ServiceSpec) -> Result<(), SpecError> {
     }
     if let Some(port) = spec.port.filter(|port| *port < 1024) {
         return Err(SpecError::Port(port));
+    }
+    let gang = u32::try_from(spec.gang().take(usize::from(u16::MAX)).count()).unwrap_or(u32::MAX);
+    if gang > SET_SIZE_MAX {
+        return Err(SpecError::GangTooLarge(gang));
     }
     let update = &spec.update;
     if update.max_parallel == 0 || update.max_surge > update.max_parallel {

@@ -4,8 +4,9 @@ use super::UpdatePolicy;
 use super::table::{FieldName, Hold, TokenHash};
 use crate::autoscale::{Metric, Policy, RatioBand, Rule};
 use crate::blob::BlobHash;
-use crate::id::{PortName, RoleName};
+use crate::id::{Ordinal, PortName, RoleName};
 use crate::job::{Ask, Metrics, MetricsSource, Probes};
+use crate::serde_skip::is_default;
 use crate::time::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -84,10 +85,24 @@ pub struct RatioSpec {
     pub band: RatioBand,
 }
 
+/// How the first `min` replicas of each role start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Base {
+    /// Each for itself, as those beyond the minimum do.
+    #[default]
+    Single,
+    /// All of them together, or none. Source: `min_available` of a PodGang in NVIDIA's Grove.
+    Gang,
+}
+
 /// One revision of a service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServiceSpec {
     pub roles: Vec<RoleSpec>,
+    /// How the first `min` replicas of each role start when none of them is there.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub base: Base,
     /// The port of the service on the nodes that run a router; `None`: no router serves it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
@@ -115,6 +130,12 @@ impl ServiceSpec {
     #[must_use]
     pub fn role(&self, name: &RoleName) -> Option<&RoleSpec> {
         self.roles.iter().find(|role| role.name == *name)
+    }
+
+    /// The places of the base that start together, in the order of the roles. Empty: none do.
+    pub fn gang(&self) -> impl Iterator<Item = (&RoleSpec, Ordinal)> + '_ {
+        let roles = self.roles.iter().filter(|_| self.base == Base::Gang);
+        roles.flat_map(|role| (0..role.replicas.min).map(move |place| (role, Ordinal(place))))
     }
 
     /// The role whose replicas the router sends requests to: the named one, or the first with

@@ -38,6 +38,7 @@
 //! | ` ... [target=] [down-delay=] [ready=20s] [broken] [crash=5s] [drain=5s]`, and as `submit` | |
 //! | ` ... [parallel=] [surge=] [canary=] [healthy=] [healthy-within=] [progress-within=]` | |
 //! | ` ... [no-revert]` | |
+//! | ` ... [spread=leaf] [per-node-max=N] [gang]` | |
 //! | `deploy NAME [WORDS]` | another revision: as on the line `service`, but for these words |
 //! | `scale NAME N`, `promote NAME`, `rollback NAME`, `stop NAME` | |
 //! | `load NAME N` | requests in flight from now on |
@@ -271,9 +272,13 @@ impl Stage {
         Ok(())
     }
 
-    /// A job by its label: `a`, `a_3` for a task of an array, or `a+1` for a component.
+    /// A job by its label: `a`, `a_3` for a task of an array, or `a+1` for a component. Replicas
+    /// have none, so a number is a job's id.
     fn key(&self, words: &mut Words) -> Result<JobKey, Failed> {
         let text: String = words.take_plain("a label")?;
+        if text.parse::<u32>().is_ok() {
+            return text.parse().map_err(|error| format!("{text}: {error}").into());
+        }
         let (label, index) = match text.find(['_', '+']) {
             Some(place) => (&text[..place], Some(&text[place..])),
             None => (text.as_str(), None),

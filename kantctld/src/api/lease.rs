@@ -28,7 +28,7 @@ pub async fn renew_lease(
 }
 
 /// POST /v1/jobs/{key}/finish
-pub async fn finish(
+pub async fn finish_leased_job(
     State(core): State<Arc<Core>>,
     user: net::User,
     Path(key): Path<String>,

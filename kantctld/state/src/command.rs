@@ -19,8 +19,7 @@ mod token;
 use crate::invitation::Admits;
 use common::health::Finding;
 use common::id::{
-    AttemptId, Gid, JobKey, NodeName, Ordinal, RequestKey, ReservationName, Revision, RoleName,
-    ServiceName,
+    AttemptId, Gid, JobKey, NodeName, RequestKey, ReservationName, Revision, RoleName, ServiceName,
 };
 use common::job::{Ask, ExitStatus, JobSize, Owner, Patch};
 use common::node::Inventory;
@@ -40,7 +39,7 @@ pub use level::LEVELS;
 pub(crate) use level::NEXT;
 pub use many::{ManyJobs, OneOfMany};
 pub use round::{RoundGrow, RoundPreempt, RoundShrink, RoundStart};
-pub use service::{Deployment, ServiceAction};
+pub use service::{Deployment, ReplicaPlace, ServiceAction};
 pub use settings::{Settings, UserBounds};
 pub use stamped::{Stamped, Target};
 pub use token::NewToken;
@@ -206,8 +205,8 @@ pub enum Command {
         replicas: u32,
         reason: Box<common::autoscale::Reason>,
     },
-    /// Submits a replica of a service.
-    StartReplica { service: ServiceName, role: RoleName, revision: Revision, ordinal: Ordinal },
+    /// Submits replicas of a service. Several of them start together, or none does.
+    StartReplicas { service: ServiceName, revision: Revision, places: Vec<ReplicaPlace> },
     /// Ends a replica.
     StopReplica { key: JobKey, why: StopReason },
     /// An update is complete, or failed.

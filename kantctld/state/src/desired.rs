@@ -168,9 +168,10 @@ fn address(state: &State, name: &NodeName) -> String {
     state.node(name).map_or_else(|| name.to_string(), |node| node.address.clone())
 }
 
-/// `None` if the job is in no set, or a component has no nodes any more.
+/// `None` if the job is in no set, or a component has no nodes any more. Replicas are in one only
+/// until they are ready, so their programs are not told.
 fn set_facts(state: &State, record: &Record) -> Option<SetFacts> {
-    let place = record.set?;
+    let place = record.set.filter(|_| record.spec.ask.replica.is_none())?;
     let component = |key: JobKey| {
         let (record, element) = state.element(key)?;
         let (ask, run) = (&record.spec.ask, element.run.as_ref()?);

@@ -57,9 +57,9 @@ mod apply;
 
 pub use apply::{apply, check_could_wait, patched_request};
 pub use command::{
-    Actor, BulkAction, Command, Deployment, LEVELS, ManyJobs, NewToken, OneOfMany, RoundGrow,
-    RoundPreempt, RoundShrink, RoundStart, ServiceAction, Settings, SomeTasks, Stamped, Target,
-    UserBounds,
+    Actor, BulkAction, Command, Deployment, LEVELS, ManyJobs, NewToken, OneOfMany, ReplicaPlace,
+    RoundGrow, RoundPreempt, RoundShrink, RoundStart, ServiceAction, Settings, SomeTasks, Stamped,
+    Target, UserBounds,
 };
 pub use deadline::jobs_past_deadline;
 pub use dependency::{OpenTerm, Verdict, dependency_reason, open_terms, verdict};

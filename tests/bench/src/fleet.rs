@@ -103,6 +103,7 @@ fn request(number: u32) -> anyhow::Result<DeployRequest> {
         entry: None,
         ratio: None,
         affinity: None,
+        base: service::Base::default(),
         hold: Hold::default(),
         token: None,
         drain_delay: Span(0),

@@ -4,7 +4,7 @@ use crate::ada;
 use common::blob::BlobHash;
 use common::job::{Ask, Probes};
 use common::service::table::Hold;
-use common::service::{Bounds, RoleSpec, ServiceSpec, UpdatePolicy};
+use common::service::{Base, Bounds, RoleSpec, ServiceSpec, UpdatePolicy};
 use common::time::Span;
 use state::Deployment;
 
@@ -29,6 +29,7 @@ pub fn deployment(name: &str, script: &str, change: impl FnOnce(&mut ServiceSpec
         entry: None,
         ratio: None,
         affinity: None,
+        base: Base::default(),
         hold: Hold::default(),
         token: None,
         drain_delay: Span(0),

@@ -39,7 +39,7 @@ const ROWS: &[Row] = &[
     (in_all_versions("nodes.count"), |l| Field::Same(json!(l.node_count()))),
     (in_all_versions("nodes.range"), |l| Field::text(l.nodes())),
     (in_all_versions("nodes.list"), |l| Field::Same(json!([l.nodes()]))),
-    (in_all_versions("tasks.count"), |l| Field::integer(l.tasks())),
+    (in_all_versions("tasks.count"), |l| Field::integer_value(l.tasks())),
     (only_v38("pid"), |_| Field::Same(Value::Null)),
     (since_v40("pid"), |_| Field::text("")),
     (in_all_versions("CPU.requested_frequency.min"), |_| Field::Count(Some(0))),
@@ -47,12 +47,12 @@ const ROWS: &[Row] = &[
     (in_all_versions("CPU.governor"), |_| Field::text("0")),
     (in_all_versions("kill_request_user"), |_| Field::Same(Value::Null)),
     (in_all_versions("state"), |l| Field::Word(l.state().0.to_owned())),
-    (in_all_versions("statistics.CPU.actual_frequency"), |_| Field::integer(0)),
+    (in_all_versions("statistics.CPU.actual_frequency"), |_| Field::integer_value(0)),
     (in_all_versions("statistics.energy.consumed"), |l| {
         let gpu = l.job.usage.filter(|_| l.is_batch()).and_then(|used| used.gpu);
         Field::Number(gpu.map(|gpu| gpu.energy_joules))
     }),
-    (only_v38("step.job_id"), |l| Field::integer(l.job.key.job.0)),
+    (only_v38("step.job_id"), |l| Field::integer_value(l.job.key.job.0)),
     (only_v38("step.het.component"), |_| Field::Same(Value::Null)),
     (only_v38("step.id"), |l| Field::text(id_and_name(l).0)),
     (since_v40("step.id"), |l| {

@@ -51,7 +51,7 @@ const ROWS: &[Row] = &[
             "account": account.name, "cluster": cluster, "partition": "", "user": user, "id": 0,
         }))
     }),
-    (since_v40("id").since_version(Version::V41), |_| Field::integer(0)),
+    (since_v40("id").since_version(Version::V41), |_| Field::integer_value(0)),
     (in_all_versions("is_default"), |_| Field::flag(false)),
     (since_v40("lineage"), |_| Field::text("")),
     (in_all_versions("max.jobs.per.count"), |_| Field::Limit(None)),
@@ -75,7 +75,7 @@ const ROWS: &[Row] = &[
     (since_v40("partition"), |_| Field::text("")),
     (in_all_versions("priority"), |_| Field::Limit(None)),
     (in_all_versions("qos"), |_| empty_list()),
-    (in_all_versions("shares_raw"), |a| Field::integer(a.account.shares)),
+    (in_all_versions("shares_raw"), |a| Field::integer_value(a.account.shares)),
     (in_all_versions("user"), |a| Field::text(a.user)),
 ];
 

@@ -19,7 +19,7 @@ pub(super) const ROWS: &[Row] = &[
         Field::Count(Some(l.job.array_limit.unwrap_or(0).into()))
     }),
     (in_all_versions("array_task_string"), |_| Field::text("")),
-    (in_all_versions("association_id"), |_| Field::integer(0)),
+    (in_all_versions("association_id"), |_| Field::integer_value(0)),
     (in_all_versions("cluster"), |l| Field::text(&l.page.cluster)),
     (since_v40("container_id"), |_| Field::text("")),
     (since_v40("cron"), |_| Field::text("")),
@@ -28,7 +28,7 @@ pub(super) const ROWS: &[Row] = &[
     (in_all_versions("federation_siblings_active"), |_| Field::text("")),
     (in_all_versions("federation_siblings_viable"), |_| Field::text("")),
     (in_all_versions("flags"), |_| Field::Same(json!([]))),
-    (in_all_versions("group_id"), |l| Field::integer(l.job.owner.gid.0)),
+    (in_all_versions("group_id"), |l| Field::integer_value(l.job.owner.gid.0)),
     (in_all_versions("group_name"), |l| {
         let gid = l.job.owner.gid;
         Field::text(l.page.groups.get(&gid).cloned().unwrap_or_else(|| gid.to_string()))
@@ -40,7 +40,7 @@ pub(super) const ROWS: &[Row] = &[
     (in_all_versions("het_job_offset"), |l| {
         Field::Count(Some(l.job.set.map_or(0, |set| set.offset.into())))
     }),
-    (in_all_versions("job_id"), |l| Field::integer(l.job.number.unwrap_or(l.job.key.job).0)),
+    (in_all_versions("job_id"), |l| Field::integer_value(l.job.number.unwrap_or(l.job.key.job).0)),
     (in_all_versions("licenses"), |_| Field::text("")),
     (since_v40("licenses_allocated").since_version(Version::V43), |_| Field::text("")),
     (in_all_versions("mcs_label"), |_| Field::text("")),
@@ -52,7 +52,7 @@ pub(super) const ROWS: &[Row] = &[
         Field::Same(json!(["ALL", "DETAIL"]))
     }),
     (in_all_versions("system_comment"), |_| Field::text("")),
-    (in_all_versions("user_id"), |l| Field::integer(l.job.owner.uid.0)),
+    (in_all_versions("user_id"), |l| Field::integer_value(l.job.owner.uid.0)),
     (in_all_versions("user_name"), |l| Field::text(&l.job.owner.name)),
     (in_all_versions("wckey"), super::wckey),
 ];

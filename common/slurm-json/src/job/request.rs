@@ -9,8 +9,8 @@ use serde_json::json;
 
 pub(super) const ROWS: &[Row] = &[
     (in_all_versions("contiguous"), |_| Field::flag(false)),
-    (since_v40("core_spec"), |_| Field::integer(0)),
-    (since_v40("thread_spec"), |_| Field::integer(0)),
+    (since_v40("core_spec"), |_| Field::integer_value(0)),
+    (since_v40("thread_spec"), |_| Field::integer_value(0)),
     (since_v40("cores_per_socket"), |_| Field::Number(None)),
     // One is Slurm's default, which 0.0.38 does not write; clients made from its document fail on
     // a number.
@@ -29,7 +29,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
     (in_all_versions("max_cpus"), |_| Field::Count(Some(0))),
     (in_all_versions("max_nodes"), |_| Field::Count(Some(0))),
-    (since_v40("maximum_switch_wait_time"), |_| Field::integer(0)),
+    (since_v40("maximum_switch_wait_time"), |_| Field::integer_value(0)),
     (in_all_versions("memory_per_cpu"), |l| memory(l, MemoryUnit::Cpu)),
     (in_all_versions("memory_per_node"), |l| memory(l, MemoryUnit::Node)),
     (in_all_versions("memory_per_tres"), |l| match l.job.ask.request.memory {
@@ -39,21 +39,21 @@ pub(super) const ROWS: &[Row] = &[
     (in_all_versions("minimum_cpus_per_node"), |l| {
         Field::Count(Some(l.job.ask.request.cpus_per_task.0.into()))
     }),
-    (since_v40("minimum_switches").until_version(Version::V41), |_| Field::integer(0)),
+    (since_v40("minimum_switches").until_version(Version::V41), |_| Field::integer_value(0)),
     (in_all_versions("minimum_tmp_disk_per_node"), |_| Field::Count(Some(0))),
     (since_v40("oversubscribe").until_version(Version::V41), |l| {
         Field::flag(!l.job.ask.request.exclusive)
     }),
     (since_v40("prefer"), |_| Field::text("")),
-    (since_v40("required_switches").since_version(Version::V42), |_| Field::integer(0)),
+    (since_v40("required_switches").since_version(Version::V42), |_| Field::integer_value(0)),
     (since_v40("segment_size").since_version(Version::V43), |l| {
-        Field::integer(l.job.ask.request.segment.map_or(0, |nodes| nodes.0))
+        Field::integer_value(l.job.ask.request.segment.map_or(0, |nodes| nodes.0))
     }),
     (in_all_versions("shared"), |l| {
         let is_exclusive = l.job.ask.request.exclusive;
         Field::Words(if is_exclusive { vec!["none".to_owned()] } else { Vec::new() })
     }),
-    (since_v40("sockets_per_board"), |_| Field::integer(0)),
+    (since_v40("sockets_per_board"), |_| Field::integer_value(0)),
     (since_v40("sockets_per_node"), |_| Field::Number(None)),
     (in_all_versions("tasks"), |l| Field::Count(Some(l.job.ask.request.tasks.0.into()))),
     (in_all_versions("tasks_per_board"), |_| Field::Count(Some(0))),

@@ -33,7 +33,7 @@ pub(super) const ROWS: &[Row] = &[
     (in_all_versions("reboot"), |_| Field::flag(false)),
     (in_all_versions("requeue"), |l| Field::flag(l.job.ask.requeue)),
     (in_all_versions("resize_time"), |_| Field::Time(None)),
-    (in_all_versions("restart_cnt"), |l| Field::integer(l.job.attempt.saturating_sub(1))),
+    (in_all_versions("restart_cnt"), |l| Field::integer_value(l.job.attempt.saturating_sub(1))),
     (in_all_versions("start_time"), |l| Field::Time(l.start())),
     (in_all_versions("state_description"), |l| {
         Field::text_or_empty(l.job.reason.as_ref().map(|reason| &reason.sentence))

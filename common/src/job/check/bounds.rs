@@ -69,7 +69,7 @@ fn check_texts(ask: &Ask) -> Result<(), AskError> {
     for kind in request.gpu_kind.iter().chain(&request.gpu_kinds_or) {
         check_name("the kind of GPU in --gpus", &kind.0, 64)?;
     }
-    let group = request.per_node_max.as_ref().map(|most| &most.group);
+    let group = request.apart.as_ref().map(|apart| &apart.group);
     let texts = [
         ("--chdir", Some(&ask.work_dir), 4096),
         ("--container", ask.container.as_ref(), 4096),
@@ -135,7 +135,7 @@ mod tests {
     use crate::id::NodeName;
     use crate::job::mail::Mail;
     use crate::job::spec::Rlimit;
-    use crate::resource::{GpuRequest, PerNodeMax};
+    use crate::resource::{Apart, GpuRequest};
     use crate::unit::Gpus;
 
     fn checked(change: impl FnOnce(&mut Ask)) -> Result<(), AskError> {
@@ -160,11 +160,11 @@ mod tests {
     fn no_name_holds_a_character_that_is_not_seen() {
         for bad in ["\u{202e}", "\u{2066}", "\u{200b}", "\u{feff}", "\u{2028}", "\u{e0041}"] {
             let named = format!("a{bad}b");
-            let group = Some(PerNodeMax { group: named.clone(), jobs: 1 });
+            let group = Some(Apart { group: named.clone(), ..Apart::default() });
             let limit = Rlimit { name: named.clone(), soft: None };
             for (what, result) in [
                 ("--job-name", checked(|a| a.name = named.clone())),
-                ("--max-per-node", checked(|a| a.request.per_node_max = group)),
+                ("--max-per-node", checked(|a| a.request.apart = group)),
                 ("submitting host", checked(|a| a.submit_host = named.clone())),
                 ("a limit's name", checked(|a| a.rlimits = [limit].into())),
                 ("the step's name", check_step_name(&named)),
@@ -184,7 +184,7 @@ mod tests {
     fn limits_hosts_nodes_kinds_and_arrays_are_bounded() {
         let limit = |name: &str| Rlimit { name: name.to_owned(), soft: None };
         let nodes = || vec![NodeName::new("n").unwrap(); NODE_NAMES_MAX + 1];
-        let group = |group: String| Some(PerNodeMax { group, jobs: 1 });
+        let group = |group: String| Some(Apart { group, ..Apart::default() });
         let kinds = || (0..=GPU_KINDS_MAX).map(|n| GpuKind(format!("a{n:03}"))).collect();
         let ones = vec!["1"; ARRAY_PARTS_MAX + 1].join(",");
         for (word, result) in [
@@ -199,7 +199,7 @@ mod tests {
             ),
             ("--nodelist", checked(|a| a.request.only_nodes = nodes())),
             ("--exclude", checked(|a| a.request.not_nodes = nodes())),
-            ("group of", checked(|a| a.request.per_node_max = group("g".repeat(321)))),
+            ("group of", checked(|a| a.request.apart = group("g".repeat(321)))),
             (
                 "kinds of GPU in --gpus: 16 is too many",
                 checked(|a| {

@@ -4,7 +4,7 @@ use super::*;
 use crate::blob::BlobHash;
 use crate::job::{Ask, Probes};
 use crate::service::table::Hold;
-use crate::service::{Bounds, UpdatePolicy};
+use crate::service::{Base, Bounds, UpdatePolicy};
 
 fn role(name: &str) -> RoleSpec {
     RoleSpec {
@@ -29,6 +29,7 @@ fn spec(roles: Vec<RoleSpec>) -> ServiceSpec {
         ratio: None,
         affinity: None,
         hold: Hold::default(),
+        base: Base::default(),
         token: None,
         drain_delay: Span(0),
         update,

@@ -3,7 +3,7 @@
 use common::gpu_parts::{GpuParts, PartSize};
 use common::job::{GpuUsage, Launch, Mail, ResizeSignal, Usage, Warned, Warning};
 use common::node::Inventory;
-use common::resource::{GpuRequest, MemoryRequest, PerNodeMax, Request, Share};
+use common::resource::{Apart, GpuRequest, MemoryRequest, Request, Share, Spread};
 use common::unit::{Bytes, GpuMilli, Gpus};
 
 /// `1 GPU`, `2 GPUs`.
@@ -93,10 +93,19 @@ pub fn nearness(request: &Request) -> Option<String> {
     Some(format!("{near}{wish}{blocks}"))
 }
 
-/// The limit of a group's jobs per node: `at most 2 jobs of group 1000/chat per node`.
+/// How jobs of a group keep apart: `at most 2 jobs of group 1000/chat per node, on different leaf
+/// groups if possible`. `None`: they do not.
 #[must_use]
-pub fn per_node_max(most: &PerNodeMax) -> String {
-    format!("at most {} of group {} per node", count_with_noun(most.jobs, "job"), most.group)
+pub fn apart(apart: &Apart) -> Option<String> {
+    let most = |jobs| {
+        format!("at most {} of group {} per node", count_with_noun(jobs, "job"), apart.group)
+    };
+    let spread = apart.spread.map(|spread| match spread {
+        Spread::Node => "on different nodes if possible".to_owned(),
+        Spread::Leaf => "on different leaf groups if possible".to_owned(),
+    });
+    let parts: Vec<String> = apart.per_node_max.map(most).into_iter().chain(spread).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// The allocation on one node: `g-001: 2 tasks, CPUs 0-3, 8G memory, GPUs 0,1`.
@@ -118,7 +127,7 @@ pub fn node_share_text(share: &Share) -> String {
 
 /// How the script is launched.
 #[must_use]
-pub const fn launch(launch: Launch) -> &'static str {
+pub const fn launch_mode_text(launch: Launch) -> &'static str {
     match launch {
         Launch::Once => "once, on the first node",
         Launch::PerNode => "once on every node",

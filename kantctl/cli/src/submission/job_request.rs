@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use common::job::asked::request;
 use common::job::check::COMMAND_BYTES_MAX;
 use common::job::{Ask, Attribute, Mail};
-use common::resource::{PerNodeMax, Request};
+use common::resource::{Apart, Request};
 use common::text::escape_hidden;
 use std::path::Path;
 
@@ -41,8 +41,9 @@ pub fn build(
     }
     // What depends on the shell, or on several options.
     let group = format!("{}/{}", shell.user, ask.name);
+    let most = options.get(Attribute::MaxPerNode);
     ask.request = Request {
-        per_node_max: options.get(Attribute::MaxPerNode).map(|jobs| PerNodeMax { group, jobs }),
+        apart: most.map(|jobs| Apart { group, per_node_max: Some(jobs), spread: None }),
         ..request(options, &ask.request).map_err(Failure::usage)?
     };
     ask.work_dir = path_text(&directory)?;
@@ -207,8 +208,9 @@ mod tests {
 
     #[test]
     fn jobs_with_the_same_name_and_user_form_a_group() {
-        let most = asked("-J serve --max-per-node=2").request.per_node_max;
-        assert_eq!(most, Some(PerNodeMax { group: "0/serve".to_owned(), jobs: 2 }));
+        let apart = asked("-J serve --max-per-node=2").request.apart;
+        let group = "0/serve".to_owned();
+        assert_eq!(apart, Some(Apart { group, per_node_max: Some(2), spread: None }));
     }
 
     #[test]

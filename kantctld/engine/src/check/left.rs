@@ -83,12 +83,13 @@ impl Left {
             Some(rest) => self.memory_bytes = rest,
             None => faults.push(format!("{} memory is more than is free", share.memory)),
         }
-        let most = job.request.per_node_max.as_ref();
-        self.count_job(job.request.exclusive, most.map(|most| most.group.as_str()));
-        if let Some(most) = most
-            && self.groups.get(&most.group).is_some_and(|jobs| *jobs > most.jobs)
+        let apart = job.request.apart.as_ref();
+        self.count_job(job.request.exclusive, apart.map(|apart| apart.group.as_str()));
+        if let Some(apart) = apart
+            && let (Some(jobs), Some(most)) = (self.groups.get(&apart.group), apart.per_node_max)
+            && *jobs > most
         {
-            faults.push(format!("more than {} jobs of group {}", most.jobs, most.group));
+            faults.push(format!("more than {most} jobs of group {}", apart.group));
         }
         faults
     }

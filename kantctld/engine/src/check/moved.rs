@@ -135,6 +135,41 @@ impl<'a> Judge<'a> {
             }
         }
         self.require(Counts::default().is_within(all), "moves with others to one place");
+        self.groups_have_room(decisions);
+    }
+
+    /// No move brings more jobs of a group to a node than its jobs allow there.
+    fn groups_have_room(&mut self, decisions: &'a [Decision]) {
+        let goes: BTreeSet<JobKey> = decisions
+            .iter()
+            .filter_map(|one| match one {
+                Decision::Preempt { key, .. } => Some(*key),
+                _ => None,
+            })
+            .collect();
+        let mut there: BTreeMap<(&str, &NodeName), u32> = BTreeMap::new();
+        let snapshot = self.snapshot;
+        for job in snapshot.all_running().filter(|job| !job.ending && !goes.contains(&job.key)) {
+            let shares = job.group.as_deref().into_iter().flat_map(|group| {
+                job.allocation.shares().iter().map(move |share| (group, &share.node))
+            });
+            shares.for_each(|place| *there.entry(place).or_default() += 1);
+        }
+        let apart = |key| Some(snapshot.movable.get(&key)?.request.apart.as_ref()?);
+        let movers = || {
+            movers(decisions).into_iter().filter_map(|(key, _, to)| Some((key, apart(key)?, to)))
+        };
+        for (_, apart, to) in movers() {
+            to.iter().for_each(|node| *there.entry((&apart.group, node)).or_default() += 1);
+        }
+        for (key, apart, to) in movers() {
+            self.key = key;
+            let is_over = |node| {
+                let jobs = there.get(&(apart.group.as_str(), node)).copied().unwrap_or(0);
+                apart.per_node_max.is_some_and(|most| jobs > most)
+            };
+            self.require(!to.iter().any(is_over), "moves to where too many of its group are");
+        }
     }
 
     /// What remains without the part that is asked for per node.

@@ -80,6 +80,7 @@ pub(super) const fn waits_for_room(reason: &WaitReason) -> bool {
         reason,
         WaitReason::Resources { .. }
             | WaitReason::Topology { .. }
+            | WaitReason::GroupPerNode { .. }
             | WaitReason::NodesUnavailable { .. }
             | WaitReason::NodesReserved { .. }
             | WaitReason::Priority { .. }

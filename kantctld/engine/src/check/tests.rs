@@ -12,7 +12,7 @@ use crate::testing::{
     smt_node, snapshot, waiting,
 };
 use common::id::{Attempt, GpuIndex};
-use common::resource::{Allocation, GpuRequest, PerNodeMax, Request, Share};
+use common::resource::{Allocation, Apart, GpuRequest, Request, Share};
 use common::topology::{Level, Nearness};
 use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes, Tasks};
 use std::sync::Arc;
@@ -262,7 +262,8 @@ fn nodes_are_as_near_as_insisted_on_and_groups_are_spread() {
     change(&mut snapshot, |request| request.segment = Some(Nodes(1)));
     assert_eq!(on(&snapshot, "a", "b"), "", "each block is near to itself");
     change(&mut snapshot, |request| {
-        request.per_node_max = Some(PerNodeMax { group: "web".to_owned(), jobs: 0 });
+        let group = "web".to_owned();
+        request.apart = Some(Apart { group, per_node_max: Some(0), spread: None });
     });
     assert!(on(&snapshot, "a", "b").contains("job 1 on a: more than 0 jobs of group web"));
 }

@@ -136,7 +136,7 @@ pub struct RunningJob {
     /// Whether it has whole nodes.
     #[serde(default)]
     pub whole_nodes: bool,
-    /// The group of its `per_node_max`.
+    /// The group from whose other jobs it keeps apart.
     #[serde(default)]
     pub group: Option<Arc<str>>,
     #[serde(default)]

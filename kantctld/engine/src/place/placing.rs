@@ -51,7 +51,7 @@ impl Placed {
             until,
             shares: self.shares.clone(),
             whole_node: job.request.exclusive,
-            group: job.request.per_node_max.as_ref().map(|most| most.group.as_str().into()),
+            group: job.request.group(),
         };
         self.nodes.iter().copied().zip(holding.holders())
     }

@@ -7,7 +7,7 @@ use super::policies::queue_name;
 use common::gpu::GpuKind;
 use common::gpu_parts::{GpuParts, PartSize};
 use common::id::{AccountName, ArrayIndex, Attempt, JobId, JobKey, QosName, Uid};
-use common::resource::{GpuRequest, MemoryRequest, PerNodeMax, Request};
+use common::resource::{Apart, GpuRequest, MemoryRequest, Request, Spread};
 use common::time::{Span, Time};
 use common::topology::{Level, Nearness};
 use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes, Tasks};
@@ -72,9 +72,10 @@ pub fn request(draw: &mut Draw) -> Request {
         grow: false,
         near,
         segment,
-        per_node_max: draw.maybe(8, |draw| PerNodeMax {
+        apart: draw.maybe(5, |draw| Apart {
             group: draw.one(&["web", "api"]).to_owned(),
-            jobs: draw.within(1, 2),
+            per_node_max: draw.maybe(2, |draw| draw.within(1, 2)),
+            spread: draw.maybe(2, |draw| draw.one(&[Spread::Node, Spread::Leaf])),
         }),
         exclusive: !is_share && draw.once_in(10),
         constraint: draw.maybe(10, |draw| draw.one(&["ib", "ib|fast", "ib&fast"]).parse().unwrap()),

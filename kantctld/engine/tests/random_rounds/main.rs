@@ -279,6 +279,7 @@ fn blamed_on_bounds(world: &World, stuck: &[(JobKey, WaitReason)]) -> Result<(),
         let fine = match reason {
             WaitReason::Resources { .. }
             | WaitReason::Topology { .. }
+            | WaitReason::GroupPerNode { .. }
             | WaitReason::NeverFits { .. }
             | WaitReason::NodesUnavailable { .. }
             | WaitReason::NodesReserved { .. }

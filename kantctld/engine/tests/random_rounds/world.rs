@@ -350,7 +350,7 @@ impl World {
             started_at: self.now,
             saved_at: None,
             whole_nodes: job.request.exclusive,
-            group: job.request.per_node_max.as_ref().map(|most| most.group.as_str().into()),
+            group: job.request.group(),
             preemptible: job.preemptible.unwrap_or(preemption.preemptible),
             victim_mode: preemption.victims,
             ending: false,

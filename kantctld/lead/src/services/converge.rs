@@ -10,6 +10,7 @@
 //! replica that runs; later, one whose node is not in
 //! contact is neither counted as ready nor stopped for not being so.
 
+mod gang;
 mod role;
 mod update;
 
@@ -20,7 +21,7 @@ use common::service::{StopReason, UpdatePolicy};
 use common::time::Time;
 use role::Step;
 use state::Command;
-use state::service::Service;
+use state::service::{FAILURES_MAX, Service};
 
 /// An unfinished replica.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,8 +116,9 @@ pub fn converge(service: &Service, replicas: &[ReplicaNow], reports: Reports, no
     let Some(spec) = service.spec() else { return plan };
     let are_reported = may_stop && !replicas.iter().any(ReplicaNow::is_unknown);
     let is_known = now >= reports_by || are_reported;
+    let is_held = gang::comes_first(service, spec, replicas, now, &mut plan);
     for role in &spec.roles {
-        Step { service, spec, role, is_known, now }.plan_role(replicas, &mut plan);
+        Step { service, spec, role, is_known, is_held, now }.plan_role(replicas, &mut plan);
     }
     if !is_known {
         plan.look_again(reports_by);
@@ -149,6 +151,28 @@ const fn stop(replica: &ReplicaNow, why: StopReason) -> Command {
 /// Whether a replica is as the current revision specifies.
 fn is_current(service: &Service, replica: &ReplicaNow) -> bool {
     service.is_current(replica.revision, &replica.role)
+}
+
+/// Whether a place may get a replica now, after failures and refusals.
+fn may_start(
+    service: &Service,
+    role: &RoleName,
+    ordinal: Ordinal,
+    now: Time,
+    plan: &mut Plan,
+) -> bool {
+    let failures = service.failures(role, ordinal);
+    if failures.is_some_and(|failures| failures.in_a_row >= FAILURES_MAX) {
+        return false;
+    }
+    let after = failures.map(|failures| failures.not_before);
+    match after.max(service.submits_after).filter(|after| *after > now) {
+        Some(after) => {
+            plan.look_again(after);
+            false
+        }
+        None => true,
+    }
 }
 
 fn saturating_u32(replicas: usize) -> u32 {

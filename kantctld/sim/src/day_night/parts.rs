@@ -12,7 +12,7 @@ use common::policy::queue::Queue;
 use common::policy::{Amounts, Factors, Policy as ClusterPolicy, Preemption, Quota, YieldsFirst};
 use common::resource::{GpuRequest, Request};
 use common::service::table::Hold;
-use common::service::{Bounds, RoleSpec, ServiceSpec, UpdatePolicy};
+use common::service::{Base, Bounds, RoleSpec, ServiceSpec, UpdatePolicy};
 use common::time::Span;
 use common::topology::Topology;
 use common::unit::{Bytes, Cpus, Gpus};
@@ -146,6 +146,7 @@ impl Setup {
             entry: None,
             ratio: None,
             affinity: None,
+            base: Base::default(),
             hold: Hold::default(),
             token: None,
             drain_delay: DRAIN_DELAY,

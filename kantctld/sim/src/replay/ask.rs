@@ -9,7 +9,7 @@ use common::gpu::GpuKind;
 use common::gpu_parts::{GpuParts, PartSize};
 use common::id::{AccountName, QosName, QueueName, Uid};
 use common::policy::Policy;
-use common::resource::{GpuRequest, MemoryRequest, PerNodeMax, Request};
+use common::resource::{Apart, GpuRequest, MemoryRequest, Request};
 use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Tasks};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -109,7 +109,7 @@ pub(crate) fn request(job: &Job, scale: CpuScale) -> Request {
         gpu_kind: kinds.next().filter(|_| gpus.is_some()),
         gpu_kinds_or: if gpus.is_some() { kinds.collect() } else { Vec::new() },
         gpus,
-        per_node_max: per_node_max.map(|jobs| PerNodeMax { group: job.group.clone(), jobs }),
+        apart: per_node_max.map(|_| Apart { group: job.group.clone(), per_node_max, spread: None }),
         ..Request::default()
     }
 }
@@ -140,7 +140,7 @@ mod tests {
         let kinds = [GpuKind("a10".to_owned()), GpuKind("v100m16".to_owned())];
         assert!(kinds.iter().all(|kind| share.accepts(kind)));
         let group = "b".to_owned();
-        assert_eq!(share.per_node_max, Some(PerNodeMax { group, jobs: 2 }));
+        assert_eq!(share.apart, Some(Apart { group, per_node_max: Some(2), spread: None }));
     }
 
     #[test]

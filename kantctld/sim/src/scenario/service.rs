@@ -7,10 +7,11 @@ use crate::behaviour::Behaviour;
 use common::autoscale::{Bounds as PolicyBounds, Days, Hours, Minute, Policy, Replicas, Rule};
 use common::blob::BlobHash;
 use common::id::{PortName, RoleName, ServiceName};
-use common::job::{Probe, ProbeAction, Probes};
+use common::job::{Ask, Probe, ProbeAction, Probes};
 use common::reason::Refusal;
+use common::resource::{Apart, Spread};
 use common::service::table::Hold;
-use common::service::{Bounds, RoleSpec, ServiceSpec, UpdatePolicy};
+use common::service::{Base, Bounds, RoleSpec, ServiceSpec, UpdatePolicy};
 use common::time::Span;
 use state::{Actor, Command, Deployment, ServiceAction, snapshot};
 
@@ -125,21 +126,37 @@ fn spec(words: &mut Words, script: &str) -> Result<ServiceSpec, String> {
         probes: Probes { readiness: Some(Probe::new(health)), ..Probes::default() },
         script: BlobHash::of(script.as_bytes()),
         environment: BlobHash::of(b""),
-        ask: common::job::Ask::default(),
+        ask: Ask::default(),
     };
+    let base = if words.flag("gang") { Base::Gang } else { Base::Single };
     let drain_delay = words.value("drain")?.unwrap_or(DRAIN_DELAY);
     let update = update(words)?;
     Ok(ServiceSpec {
-        roles: vec![RoleSpec { ask: ask::ask(words)?, ..role }],
+        roles: vec![RoleSpec { ask: replica_ask(words)?, ..role }],
         port: None,
         entry: None,
         ratio: None,
         affinity: None,
+        base,
         hold: Hold::default(),
         token: None,
         drain_delay,
         update,
     })
+}
+
+/// The request of a replica, with `spread=node`, `spread=leaf` and `per-node-max=N`.
+fn replica_ask(words: &mut Words) -> Result<Ask, String> {
+    let spread = match words.value::<String>("spread")?.as_deref() {
+        None => None,
+        Some("node") => Some(Spread::Node),
+        Some("leaf") => Some(Spread::Leaf),
+        Some(other) => return Err(format!("spread: `{other}` is neither node nor leaf")),
+    };
+    let per_node_max = words.value("per-node-max")?;
+    let mut ask = ask::ask(words)?;
+    ask.request.apart = Some(Apart { group: role_name().to_string(), per_node_max, spread });
+    Ok(ask)
 }
 
 fn update(words: &mut Words) -> Result<UpdatePolicy, String> {

@@ -4,13 +4,14 @@ use crate::api::audited::AuditRemark;
 use crate::api::error::ApiFailure;
 use crate::api::origin::Origin;
 use crate::api::right_check::check_dependencies;
-use crate::api::submit::{self, owner, refuse_what_never_fits};
+use crate::api::submit::{self, owner, refuse_a_set_that_never_fits, refuse_what_never_fits};
 use crate::core::{CommandError, Core};
 use crate::disk_guard::DiskGuard;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::{Extension, Json};
 use common::id::{Revision, ServiceName};
+use common::job::Ask;
 use common::reason::{Refusal, ServiceRefusal};
 use common::service::RoleSpec;
 use common::wire::api::{DeployAnswer, DeployRequest};
@@ -43,6 +44,10 @@ pub async fn deploy(
     if !request.force {
         for role in request.spec.roles.iter().filter(|role| role.replicas.max > 0) {
             refuse_what_never_fits(&core, &role.ask).await?;
+        }
+        let gang: Vec<Ask> = request.spec.gang().map(|(role, _)| role.ask.clone()).collect();
+        if gang.len() > 1 {
+            refuse_a_set_that_never_fits(&core, &gang).await?;
         }
     }
     let (owner, groups) = owner(&core, &user).await?;

@@ -121,7 +121,7 @@ fn carry_out(state: &mut State, out: &mut Vec<Event>, command: &Command) -> Resu
         about_service @ (Command::DeployService(_)
         | Command::ActOnService { .. }
         | Command::AutoscaleService { .. }
-        | Command::StartReplica { .. }
+        | Command::StartReplicas { .. }
         | Command::StopReplica { .. }
         | Command::EndUpdate { .. }
         | Command::RemoveService { .. }) => services::apply(state, out, about_service),

@@ -5,7 +5,7 @@ mod autoscale_service;
 mod deploy_service;
 mod end_update;
 mod remove_service;
-mod start_replica;
+mod start_replicas;
 mod stop_replica;
 
 use crate::command::Command;
@@ -26,10 +26,8 @@ pub(super) fn apply(
         Command::AutoscaleService { service, role, replicas, reason } => {
             autoscale_service::apply(state, out, (service, role), *replicas, reason)
         }
-        Command::StartReplica { service, role, revision, ordinal } => {
-            let (revision, ordinal) = (*revision, *ordinal);
-            let place = start_replica::Place { service, role, revision, ordinal };
-            start_replica::apply(state, out, &place)
+        Command::StartReplicas { service, revision, places } => {
+            start_replicas::apply(state, out, service, *revision, places)
         }
         Command::StopReplica { key, why } => stop_replica::apply(state, out, *key, *why),
         Command::EndUpdate { service, revision, failure } => {

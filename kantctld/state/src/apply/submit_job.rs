@@ -36,7 +36,12 @@ pub(super) struct Submission<'a> {
     pub(super) groups: &'a [Gid],
     pub(super) operator: bool,
     pub(super) via: Option<&'a NodeName>,
-    pub(super) asks: Vec<Ask>,
+    pub(super) jobs: Vec<Asked<'a>>,
+}
+
+/// The request of one job, with its texts.
+pub(super) struct Asked<'a> {
+    pub(super) ask: Ask,
     pub(super) script: Text<'a>,
     pub(super) environment: Text<'a>,
 }
@@ -77,13 +82,14 @@ pub(super) fn apply(
     check_submitter(state, &submission)?;
     check_submission(&submission)?;
     let fill = |ask: &Ask| admitted_request(state, &submission, ask);
-    let asks = submission.asks.iter().map(fill).collect::<Result<Vec<Ask>, _>>()?;
+    let jobs = &submission.jobs;
+    let asks = jobs.iter().map(|job| fill(&job.ask)).collect::<Result<Vec<Ask>, _>>()?;
     let ids = assign_ids(state, &asks)?;
     let tasks =
         asks.iter().map(|ask| saturating_u32(indices(ask).count())).fold(0, u32::saturating_add);
     state.living.check_room(uid, tasks)?;
-    let texts = [submission.script, submission.environment].map(Text::hash_and_length);
-    let loads: Vec<Load> = asks.iter().map(|ask| Load::of(ask, texts)).collect();
+    let texts = jobs.iter().map(|job| [job.script, job.environment].map(Text::hash_and_length));
+    let loads: Vec<Load> = asks.iter().zip(texts).map(|(ask, own)| Load::of(ask, own)).collect();
     texts::check_room(state, uid, &loads)?;
     let standing = |ask: &Ask| {
         let own: Vec<_> = indices(ask).collect();
@@ -95,12 +101,13 @@ pub(super) fn apply(
     state.requests.entry(uid).or_default().insert(request_key.clone(), known);
     state.asked.insert(ids.first, (uid, request_key.clone()));
     let size = saturating_u32(asks.len());
-    for (offset, (ask, standing)) in (0..).zip(asks.into_iter().zip(standing)) {
+    let each = submission.jobs.iter().zip(asks).zip(standing);
+    for (offset, ((job, ask), standing)) in (0..).zip(each) {
         let set = SetPlace { first: ids.first, offset, size };
         let (id, numbers) = (JobId(ids.first.0 + offset), ids.numbers);
         let elements = indices(&ask).map(|index| (index, Element::new(ask.hold))).collect();
-        let script = submission.script.keep(&mut state.blobs);
-        let environment = submission.environment.keep(&mut state.blobs);
+        let script = job.script.keep(&mut state.blobs);
+        let environment = job.environment.keep(&mut state.blobs);
         let expected = state.run_times.expected(uid, Traits::of(&ask), state.now);
         let spec = Spec { owner: submission.owner.clone(), script, environment, ask };
         let (set, groups) = (Some(set).filter(|_| size > 1), submission.groups.to_vec());
@@ -196,7 +203,7 @@ fn saturating_u32(elements: usize) -> u32 {
 
 fn check_submitter(state: &State, submission: &Submission<'_>) -> Result<(), Refusal> {
     admission::check_owner(state, submission.owner.uid)?;
-    if submission.asks.iter().any(|ask| ask.nice < 0) && !submission.operator {
+    if submission.jobs.iter().any(|job| job.ask.nice < 0) && !submission.operator {
         return Err(Refusal::NiceNegative);
     }
     Ok(())
@@ -210,11 +217,18 @@ fn check_submission(submission: &Submission<'_>) -> Result<(), Refusal> {
     if submission.groups.len() > GROUPS_MAX {
         return Err(BadRequest::TooManyGroups { most: GROUPS_MAX }.into());
     }
-    submission.asks.iter().try_for_each(check::check_ask)?;
-    check::check_script(submission.script.text.as_bytes())?;
-    let environment_bytes = submission.environment.text.len();
-    if environment_bytes > ENVIRONMENT_BYTES_MAX {
-        return Err(AskError::EnvironmentTooLarge(environment_bytes).into());
+    // The components of a set mostly share their texts.
+    let mut last = None;
+    for Asked { ask, script, environment } in &submission.jobs {
+        check::check_ask(ask)?;
+        if last.replace((script.hash, environment.hash)) == Some((script.hash, environment.hash)) {
+            continue;
+        }
+        check::check_script(script.text.as_bytes())?;
+        let environment_bytes = environment.text.len();
+        if environment_bytes > ENVIRONMENT_BYTES_MAX {
+            return Err(AskError::EnvironmentTooLarge(environment_bytes).into());
+        }
     }
     Ok(())
 }
@@ -229,8 +243,8 @@ pub(super) fn fill_in(state: &State, who: &Applicant<'_>, ask: &Ask) -> Result<A
     let time_limit = ask.time_limit.or(usual.filter(|_| !ask.unlimited));
     let account = ask.account.clone().or_else(|| admission::default_account(state, who));
     let mut ask = Ask { queue: Some(queue.name.clone()), account, time_limit, ..ask.clone() };
-    if let Some(most) = &mut ask.request.per_node_max {
-        most.group = group_of(who.owner, &most.group);
+    if let Some(apart) = &mut ask.request.apart {
+        apart.group = group_of(who.owner, &apart.group);
         check::check_ask(&ask)?;
     }
     Ok(ask)

@@ -1,7 +1,7 @@
 //! `SubmitJobs`: submits many jobs of one user. Each is accepted or refused on its own, as by
 //! `submit_job`.
 
-use super::submit_job::{self, Submission, Text};
+use super::submit_job::{self, Asked, Submission, Text};
 use super::submit_set;
 use crate::command::{ManyJobs, OneOfMany};
 use crate::event::Event;
@@ -41,9 +41,11 @@ fn accept(
         groups: &many.groups,
         operator: many.operator,
         via: many.via.as_ref(),
-        asks: vec![submit_set::without_replica(&job.ask)],
-        script: *script,
-        environment: *environment,
+        jobs: vec![Asked {
+            ask: submit_set::without_replica(&job.ask),
+            script: *script,
+            environment: *environment,
+        }],
     };
     submit_job::apply(state, events, submission)
 }

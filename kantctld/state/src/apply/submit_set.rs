@@ -4,7 +4,7 @@
 //! run no script. `submit_job` then accepts or refuses the set. Source: man sbatch and Slurm's
 //! guide to heterogeneous jobs.
 
-use super::submit_job::{Submission, Text};
+use super::submit_job::{Asked, Submission, Text};
 use crate::command::Command;
 use common::job::{Ask, Launch, check_size};
 use common::reason::{BadRequest, Refusal};
@@ -26,8 +26,8 @@ pub(super) fn submission(command: &Command) -> Result<Submission<'_>, Refusal> {
             environment,
         } => {
             let (operator, via, asks) = (*operator, via.as_ref(), vec![without_replica(ask)]);
-            let (script, environment) = (Text::new(script), Text::new(environment));
-            Ok(Submission { request_key, owner, groups, operator, via, asks, script, environment })
+            let jobs = with_texts(asks, script, environment);
+            Ok(Submission { request_key, owner, groups, operator, via, jobs })
         }
         Command::SubmitSet {
             request_key,
@@ -40,11 +40,16 @@ pub(super) fn submission(command: &Command) -> Result<Submission<'_>, Refusal> {
             environment,
         } => {
             let (operator, via, asks) = (*operator, via.as_ref(), components(asks)?);
-            let (script, environment) = (Text::new(script), Text::new(environment));
-            Ok(Submission { request_key, owner, groups, operator, via, asks, script, environment })
+            let jobs = with_texts(asks, script, environment);
+            Ok(Submission { request_key, owner, groups, operator, via, jobs })
         }
         _ => Err(BadRequest::NoSubmission.into()),
     }
+}
+
+fn with_texts<'a>(asks: Vec<Ask>, script: &'a str, environment: &'a str) -> Vec<Asked<'a>> {
+    let (script, environment) = (Text::new(script), Text::new(environment));
+    asks.into_iter().map(|ask| Asked { ask, script, environment }).collect()
 }
 
 /// A user's request. Only the leader submits replicas, by another command.

@@ -1,6 +1,6 @@
 //! The commands about services.
 
-use common::id::{Gid, NodeName, Revision, RoleName, ServiceName};
+use common::id::{Gid, NodeName, Ordinal, Revision, RoleName, ServiceName};
 use common::job::Owner;
 use common::service::ServiceSpec;
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,13 @@ pub struct Deployment {
     pub spec: ServiceSpec,
     /// The scripts and environments that the specification names by their hashes.
     pub texts: Vec<String>,
+}
+
+/// The place of a replica in its service.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplicaPlace {
+    pub role: RoleName,
+    pub ordinal: Ordinal,
 }
 
 /// What a user does to a service.

@@ -27,6 +27,7 @@ pub(super) fn advance(state: &mut State, events: &mut Vec<Event>, id: AttemptId,
             emit_ready(state, events, *key);
         }
     }
+    set::part(state, &components);
     for key in components {
         note_running(state, events, key);
     }

@@ -6,6 +6,7 @@ use crate::state::State;
 use common::id::JobKey;
 use common::job::{Outcome, Phase};
 use common::reason::Note;
+use std::sync::Arc;
 
 /// All components of the job's set in order, or the job itself if it is in none.
 #[must_use]
@@ -49,6 +50,21 @@ pub(crate) fn is_ready(state: &State, key: JobKey) -> bool {
                 || (run.shares.len() == 1 && is_alone())
         })
     })
+}
+
+/// Separates replicas that are all ready: they have started together, and from now on each lives,
+/// ends and waits for itself. Other sets stay together.
+pub(super) fn part(state: &mut State, components: &[JobKey]) {
+    let is_replica =
+        |key: &JobKey| state.job(key.job).is_some_and(|record| record.spec.ask.replica.is_some());
+    if components.len() < 2 || !components.iter().all(is_replica) {
+        return;
+    }
+    for key in components {
+        if let Some(record) = state.jobs.get_mut(&key.job) {
+            Arc::make_mut(record).set = None;
+        }
+    }
 }
 
 /// Whether every node has released a set that ends.

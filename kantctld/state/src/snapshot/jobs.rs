@@ -81,7 +81,6 @@ pub(super) fn running(
     let ask = &record.spec.ask;
     let queue = ask.queue.clone()?;
     let preemption = state.queue(&queue).map(|queue| queue.preemption);
-    let per_node_max = ask.request.per_node_max.as_ref();
     let allocation = still_held(run)?;
     let ending = element.phase == Phase::Completing;
     // If a share has ended by itself, the remaining ones no longer match their ranks, so the job
@@ -105,7 +104,7 @@ pub(super) fn running(
         started_at: run.allocated_at,
         saved_at: run.saved_at,
         whole_nodes: ask.request.exclusive,
-        group: per_node_max.map(|max| Arc::from(max.group.as_str())),
+        group: ask.request.group(),
         preemptible: is_preemptible(state, record),
         victim_mode: preemption.map_or(VictimMode::default(), |preemption| preemption.victims),
         ending,

@@ -28,6 +28,7 @@ mod rights;
 mod rights_of_others;
 mod rounds;
 mod run_times;
+mod service_base;
 mod services;
 mod sets;
 mod sharing;

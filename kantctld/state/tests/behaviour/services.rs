@@ -4,7 +4,7 @@ use common::id::{JobKey, Ordinal, Revision};
 use common::job::Ask;
 use common::reason::{Refusal, ServiceRefusal};
 use common::service::{EVENTS_KEPT, REVISIONS_KEPT, StopReason};
-use state::{Actor, Command, Event, ServiceAction};
+use state::{Actor, Command, Event, ReplicaPlace, ServiceAction};
 use testkit::deployment;
 use testkit::house::{House, OPERATOR, OTHER, USER, exited, running, share};
 
@@ -17,11 +17,11 @@ fn act(actor: Actor, name: &str, action: ServiceAction) -> Command {
 }
 
 fn start(name: &str, revision: u32, ordinal: u32) -> Command {
-    Command::StartReplica {
+    let place = ReplicaPlace { role: "worker".parse().unwrap(), ordinal: Ordinal(ordinal) };
+    Command::StartReplicas {
         service: name.parse().unwrap(),
-        role: "worker".parse().unwrap(),
         revision: Revision(revision),
-        ordinal: Ordinal(ordinal),
+        places: vec![place],
     }
 }
 

@@ -4,7 +4,7 @@ use crate::house::{House, OPERATOR, USER, queue, settings};
 use common::id::{JobId, JobKey, QueueName, RequestKey, Uid};
 use common::job::Ask;
 use common::reason::Refusal;
-use common::resource::PerNodeMax;
+use common::resource::Apart;
 use common::time::Span;
 use state::{Command, Event, ManyJobs, OneOfMany, Settings, Target};
 
@@ -59,13 +59,15 @@ fn a_group_is_its_owners_own_whatever_they_call_it() {
         ("10001/chat", "1000/10001/chat"),
     ] {
         let mut ask = Ask::default();
-        ask.request.per_node_max = Some(PerNodeMax { group: said.to_owned(), jobs: 2 });
+        let apart =
+            |group: &str| Apart { group: group.to_owned(), per_node_max: Some(2), spread: None };
+        ask.request.apart = Some(apart(said));
         let job = house.submit(ask);
-        let most = house.state.job(job).unwrap().spec.ask.request.per_node_max.clone();
-        assert_eq!(most, Some(PerNodeMax { group: kept.to_owned(), jobs: 2 }));
+        let found = house.state.job(job).unwrap().spec.ask.request.apart.clone();
+        assert_eq!(found, Some(apart(kept)));
     }
     let mut ask = Ask::default();
-    ask.request.per_node_max = Some(PerNodeMax { group: "g".repeat(320), jobs: 2 });
+    ask.request.apart = Some(Apart { group: "g".repeat(320), per_node_max: Some(2), spread: None });
     let command = house.submission(ask);
     let refusal = house.refused(command).to_string();
     assert!(refusal.contains("--max-per-node"), "{refusal}");

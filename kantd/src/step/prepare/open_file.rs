@@ -43,11 +43,11 @@ pub fn open_file(opening: &Opening, patience: &mut WaitBudget) -> nix::Result<Ow
         _ => open_to_write(path, flags, found.is_none()),
     };
     if found.as_ref().is_some_and(OpenTarget::is_pipe) {
-        return patience.open(|| open(flags));
+        return patience.open_file(|| open(flags));
     }
     match open(flags | OFlag::O_NONBLOCK) {
         // A process holds a lease on the file.
-        Err(nix::Error::EWOULDBLOCK) => patience.open(|| open(flags)),
+        Err(nix::Error::EWOULDBLOCK) => patience.open_file(|| open(flags)),
         file => make_blocking(file?),
     }
 }

@@ -27,7 +27,7 @@ impl WaitBudget {
     ///
     /// # Errors
     /// [`Errno::ETIMEDOUT`] when the time is used up, else the kernel's.
-    pub fn open(&mut self, call: impl Fn() -> nix::Result<OwnedFd>) -> nix::Result<OwnedFd> {
+    pub fn open_file(&mut self, call: impl Fn() -> nix::Result<OwnedFd>) -> nix::Result<OwnedFd> {
         let begun = Instant::now();
         let timer = Timer::set(self.0)?;
         let opened = loop {

@@ -11,7 +11,7 @@ use common::wire::node::RouteOrder;
 use lead::services::Readiness;
 use state::job::Record;
 use state::service::Service;
-use state::{Command, State};
+use state::{Command, ReplicaPlace, State};
 use std::collections::BTreeMap;
 
 /// The last report of each replica that was ready, whatever its attempt.
@@ -116,7 +116,8 @@ fn start_all(state: &State, commands: &mut Vec<Command>) {
             for ordinal in free.filter(|ordinal| !taken.contains(ordinal)) {
                 let (name, role) = (service.name.clone(), role.name.clone());
                 let revision = service.current;
-                let start = Command::StartReplica { service: name, role, revision, ordinal };
+                let places = vec![ReplicaPlace { role, ordinal }];
+                let start = Command::StartReplicas { service: name, revision, places };
                 if !commands.contains(&start) {
                     commands.push(start);
                 }

@@ -9,7 +9,7 @@ use common::id::{QueueName, RoleName};
 use common::job::{Ask, Probe, ProbeAction, Probes};
 use common::resource::Request;
 use common::service::table::Hold;
-use common::service::{Bounds, RoleSpec, ServiceSpec, UpdatePolicy};
+use common::service::{Base, Bounds, RoleSpec, ServiceSpec, UpdatePolicy};
 use common::time::Span;
 use common::unit::Cpus;
 use state::ServiceAction;
@@ -39,6 +39,7 @@ impl Draft {
             entry: None,
             ratio: None,
             affinity: None,
+            base: Base::default(),
             hold: Hold::default(),
             token: None,
             drain_delay: Span(if rng.percent(75) { rng.between(300, 2_500) } else { 0 }),

@@ -41,10 +41,10 @@ pub fn record(job: &JobView, as_of: Time, zone: &TimeZone) -> String {
     times(&mut record, job, as_of, zone);
     record.fact("request", sizes::request(&ask.request));
     record.add_optional_fact("near", sizes::nearness(&ask.request));
-    record.add_optional_fact("spread", ask.request.per_node_max.as_ref().map(sizes::per_node_max));
+    record.add_optional_fact("spread", ask.request.apart.as_ref().and_then(sizes::apart));
     attributes(&mut record, ask, NODES);
     let service = if ask.service { ", as a service" } else { "" };
-    record.fact("runs", format!("{}{service}", sizes::launch(ask.launch)));
+    record.fact("runs", format!("{}{service}", sizes::launch_mode_text(ask.launch)));
     let yes_no = |preemptible| if preemptible { "yes" } else { "no" };
     record.add_optional_fact("preemptible", ask.preemptible.map(yes_no));
     attributes(&mut record, ask, &[Attribute::Container]);

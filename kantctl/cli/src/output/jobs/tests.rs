@@ -6,7 +6,7 @@ use common::gpu_parts::GpuParts;
 use common::id::{GpuIndex, JobKey, NodeName, QosName, QueueName, ReservationName};
 use common::job::{Ask, ExitStatus, Usage};
 use common::reason::WaitReason;
-use common::resource::{Allocation, GpuRequest, PerNodeMax, Share};
+use common::resource::{Allocation, Apart, GpuRequest, Share, Spread};
 use common::time::Span;
 use common::topology::{Level, Nearness};
 use common::unit::{Bytes, GpuMilli, Gpus, Nodes, Tasks};
@@ -261,14 +261,16 @@ fn a_record_shows_the_scheduling_options_of_a_job() {
     ask.deadline = Some(NOW);
     (ask.preemptible, ask.service) = (Some(false), true);
     ask.request.near = Some(Nearness { level: Level::Leaf, required: true });
-    ask.request.per_node_max = Some(PerNodeMax { group: "7/chat".to_owned(), jobs: 2 });
+    let spread = Some(Spread::Leaf);
+    ask.request.apart = Some(Apart { group: "7/chat".to_owned(), per_node_max: Some(2), spread });
     let text = record(&job, NOW, &TimeZone::UTC);
     let text = anstream::adapter::strip_str(&text).to_string();
     for line in [
         "qos         high\n",
         "reservation exam\n",
         "near        leaf:required\n",
-        "spread      at most 2 jobs of group 7/chat per node\n",
+        "spread      at most 2 jobs of group 7/chat per node, on different leaf groups if \
+         possible\n",
         "as a service\n",
         "preemptible no\n",
         "deadline    ",

@@ -8,6 +8,7 @@ use crate::fetch::Answer;
 use crate::output::Screen;
 use crate::server::{Retry, Server};
 use common::id::{PortName, RoleName, ServiceName};
+use common::service::Base;
 use common::wire::api::DeployAnswer;
 use serde_json::Value;
 
@@ -91,6 +92,8 @@ fn from_options(args: &Deploy) -> Result<ServiceFile, Failure> {
     let probe =
         args.http.clone().map(|path| ProbeFile { http: Some(path), ..ProbeFile::default() });
     let role = RoleFile {
+        spread_max_per_node: 0,
+        spread: None,
         name: role,
         submit: spec_file::SubmitWords::Words(args.submit.clone()),
         min,
@@ -107,6 +110,7 @@ fn from_options(args: &Deploy) -> Result<ServiceFile, Failure> {
         name,
         port: args.port,
         entry: None,
+        base: Base::default(),
         affinity: None,
         hold: None,
         token: None,

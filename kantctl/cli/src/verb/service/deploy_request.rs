@@ -13,6 +13,7 @@ use common::autoscale::{Policy, RatioBand};
 use common::blob::BlobHash;
 use common::id::{PortName, RoleName};
 use common::job::{MetricsSource, Probe, ProbeAction, Probes};
+use common::resource::Apart;
 use common::service::engine::METRICS_PATH;
 use common::service::table::Hold;
 use common::service::{Bounds, RatioSpec, RoleSpec, ServiceSpec, UpdatePolicy};
@@ -44,6 +45,7 @@ pub(super) fn request(file: ServiceFile) -> Result<DeployRequest, Failure> {
         roles,
         port: file.port,
         entry: file.entry,
+        base: file.base,
         ratio: file.ratio.map(|RatioFile { prefill, decode, min, max }| RatioSpec {
             prefill,
             decode,
@@ -94,7 +96,16 @@ fn role_spec(
     let replicas = Bounds { min: role.min, max: role.max.unwrap_or(role.min) };
     let autoscale = role.autoscale.map(|table| policy(&name, table, replicas)).transpose()?;
     let metrics = role.metrics.map(|file| metrics_source(&name, file, &role.ports)).transpose()?;
-    let (ask, ports) = (submitted.ask, role.ports);
+    let (mut ask, ports) = (submitted.ask, role.ports);
+    if role.spread.is_some() || role.spread_max_per_node > 0 {
+        let apart = ask
+            .request
+            .apart
+            .get_or_insert_with(|| Apart { group: name.to_string(), ..Apart::default() });
+        apart.spread = role.spread;
+        apart.per_node_max =
+            Some(role.spread_max_per_node).filter(|most| *most > 0).or(apart.per_node_max);
+    }
     let [script, environment] = hashes;
     Ok(RoleSpec { name, ask, script, environment, replicas, ports, probes, metrics, autoscale })
 }
@@ -182,6 +193,8 @@ fn update_policy(file: UpdateFile) -> UpdatePolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use common::resource::Spread;
+    use common::service::Base;
 
     const CHAT: &str = r#"
         name = "chat"
@@ -220,6 +233,22 @@ mod tests {
         let hashes: Vec<BlobHash> =
             request.texts.iter().map(|text| BlobHash::of(text.as_bytes())).collect();
         assert!(spec.blob_hashes().all(|hash| hashes.contains(&hash)), "no text is missing");
+    }
+
+    #[test]
+    fn replicas_keep_apart_and_the_base_starts_together() {
+        let keys = "max = 3\nspread = \"leaf\"\nspread_max_per_node = 2";
+        let text = CHAT.replace("max = 3", keys).replace("port = 8000", "base = \"gang\"");
+        let spec = read_text(&text).unwrap().spec;
+        let request = &spec.roles[0].ask.request;
+        assert_eq!(request.spread(), Some(("worker", Spread::Leaf)));
+        assert_eq!(request.per_node_max(), Some(("worker", 2)));
+        assert_eq!((spec.base, spec.gang().count()), (Base::Gang, 1));
+        let spec = read_text(CHAT).unwrap().spec;
+        assert_eq!((&spec.roles[0].ask.request.apart, spec.base), (&None, Base::Single));
+        let large = text.replace("max = 3", "min = 129\nmax = 200");
+        let problem = read_text(&large).unwrap_err();
+        assert!(problem.contains("at most 128 can start together"), "{problem}");
     }
 
     #[test]

@@ -4,6 +4,8 @@ use crate::failure::Failure;
 use anyhow::Context;
 use common::autoscale::Fraction;
 use common::id::{PortName, RoleName, ServiceName};
+use common::resource::Spread;
+use common::service::Base;
 use common::service::table::{FieldName, TokenHash};
 use common::time::Span;
 use serde::{Deserialize, Deserializer};
@@ -18,6 +20,9 @@ pub(super) struct ServiceFile {
     pub name: ServiceName,
     pub port: Option<u16>,
     pub entry: Option<RoleName>,
+    /// How the first `min` replicas of each role start.
+    #[serde(default)]
+    pub base: Base,
     /// A header by which requests stay with one replica.
     pub affinity: Option<FieldName>,
     pub hold: Option<HoldFile>,
@@ -38,6 +43,11 @@ pub(super) struct RoleFile {
     #[serde(default = "one")]
     pub min: u32,
     pub max: Option<u32>,
+    /// How many of its replicas may be on a node; 0: any number.
+    #[serde(default)]
+    pub spread_max_per_node: u32,
+    /// Which places its replicas do not share if that can be avoided.
+    pub spread: Option<Spread>,
     #[serde(default)]
     pub ports: Vec<PortName>,
     /// The path of each replica's metrics, or the path and the name of the port.

@@ -24,7 +24,7 @@ pub(crate) struct HoldingJob {
     /// What it holds on each of them.
     pub shares: Arc<[Share]>,
     pub whole_node: bool,
-    /// The group of its `per_node_max`.
+    /// The group from whose other jobs it keeps apart.
     pub group: Option<Arc<str>>,
 }
 

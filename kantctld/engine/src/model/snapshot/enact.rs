@@ -19,7 +19,7 @@ impl Snapshot {
         let preemption = queue.map(|queue| queue.preemption).unwrap_or_default();
         let says = job.preemptible.or_else(|| qos.and_then(|qos| qos.preemptible));
         let by_limit = job.time_limit.map(|limit| now + limit);
-        let group = job.request.per_node_max.as_ref().map(|most| most.group.as_str().into());
+        let group = job.request.group();
         let tasks = allocation.tasks();
         self.set_running(RunningJob {
             key,

@@ -184,7 +184,7 @@ impl Bookings {
         ask: impl FnOnce(&Timeline) -> T,
     ) -> Option<T> {
         let is_plain =
-            search.reservation.is_none() && search.shape.demand.request.per_node_max.is_none();
+            search.reservation.is_none() && search.shape.demand.request.per_node_max().is_none();
         if !is_plain || self.reserved.contains_key(&at) {
             return None;
         }

@@ -72,9 +72,8 @@ impl<'a> NodeSearch<'a> {
         self.trial.free(at).holds(takes)
             && self.allows(at)
             && request
-                .per_node_max
-                .as_ref()
-                .is_none_or(|most| self.trial.jobs_of_group(at, &most.group) < most.jobs)
+                .per_node_max()
+                .is_none_or(|(group, most)| self.trial.jobs_of_group(at, group) < most)
             && self.bookings.leave_room(self, at, takes)
     }
 

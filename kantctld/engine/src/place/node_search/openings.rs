@@ -151,7 +151,7 @@ pub(crate) fn gone_at(holder: &Holder, now: Time) -> Time {
 
 /// Whether the limit on jobs of its group per node leaves room for another one at that time.
 pub(crate) fn group_allows(search: &NodeSearch<'_>, at: NodeIndex, time: Time) -> bool {
-    search.shape.demand.request.per_node_max.is_none() || {
+    search.shape.demand.request.per_node_max().is_none() || {
         let holders = search.trial.holders(at);
         let over = |holder: &Holder| time > search.now && holder.until <= time;
         group_has_room(search, &holders[holders.partition_point(over)..])
@@ -160,8 +160,8 @@ pub(crate) fn group_allows(search: &NodeSearch<'_>, at: NodeIndex, time: Time) -
 
 /// The same, for the holders that are left then.
 pub(crate) fn group_has_room(search: &NodeSearch<'_>, left: &[Holder]) -> bool {
-    search.shape.demand.request.per_node_max.as_ref().is_none_or(|most| {
-        let same = left.iter().filter(|holder| holder.group.as_deref() == Some(&most.group));
-        (same.count() as u64) < u64::from(most.jobs)
+    search.shape.demand.request.per_node_max().is_none_or(|(group, most)| {
+        let same = left.iter().filter(|holder| holder.group.as_deref() == Some(group));
+        (same.count() as u64) < u64::from(most)
     })
 }

@@ -23,7 +23,7 @@ impl RoundState<'_> {
         let search = self.node_search_of(job, shape, side, &[]);
         let is_plain = self.snapshot.is_silent
             && search.is_unreserved()
-            && job.request.per_node_max.is_none()
+            && job.request.per_node_max().is_none()
             && has_one_part(job, shape);
         if !is_plain {
             return None;

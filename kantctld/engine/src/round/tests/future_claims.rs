@@ -2,6 +2,7 @@
 
 use super::*;
 use common::policy::{Amounts, Limits, Quota, ReservationKind};
+use common::resource::Apart;
 
 /// Nodes a and b of 8 GPUs, of which the queue may have 8; job 9 has `held` for an hour more.
 fn quota_of_8(held: u16) -> Snapshot {
@@ -192,8 +193,9 @@ fn a_promise_to_a_job_of_segments_is_for_whole_blocks() {
 fn a_promise_to_a_job_that_fills_nodes_counts_the_jobs_of_its_group() {
     let mut snapshot = snapshot(vec![cpu_node("a", 4), cpu_node("b", 4)]);
     let one = |job| {
-        let per_node_max = Some(common::resource::PerNodeMax { group: "web".to_owned(), jobs: 1 });
-        waiting(job, Request { per_node_max, ..request(3, 1) }, u64::from(job) * 10)
+        let group = "web".to_owned();
+        let apart = Some(Apart { group, per_node_max: Some(1), spread: None });
+        waiting(job, Request { apart, ..request(3, 1) }, u64::from(job) * 10)
     };
     wait(&mut snapshot, [one(1), one(2)]);
     for decision in judged(&snapshot).round.decisions {

@@ -1,12 +1,12 @@
 //! The step of one role: surplus replicas stop, missing ones start, and those of old revisions are
 //! replaced.
 
-use super::{Plan, ReplicaNow, is_current, saturating_u32, stop};
+use super::{Plan, ReplicaNow, is_current, may_start, saturating_u32, stop};
 use common::id::Ordinal;
 use common::service::{RoleSpec, ServiceSpec, StopReason};
 use common::time::Time;
-use state::Command;
-use state::service::{FAILURES_MAX, Service};
+use state::service::Service;
+use state::{Command, ReplicaPlace};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
@@ -19,6 +19,8 @@ pub(super) struct Step<'a> {
     pub(super) role: &'a RoleSpec,
     /// Whether nodes have reported on all replicas that run, or have had the time to do so.
     pub(super) is_known: bool,
+    /// Whether nothing starts, because the replicas that start together come first.
+    pub(super) is_held: bool,
     pub(super) now: Time,
 }
 
@@ -33,7 +35,9 @@ impl Step<'_> {
         if self.is_known {
             self.scale_down(&mut current, &mut old, plan);
         }
-        self.start(&current, &old, &taken, plan);
+        if !self.is_held {
+            self.start(&current, &old, &taken, plan);
+        }
         if self.is_known {
             self.replace(&current, &old, plan);
         }
@@ -130,13 +134,13 @@ impl Step<'_> {
             if room == 0 {
                 return;
             }
-            if self.may_start(ordinal, plan) {
+            let role = &self.role.name;
+            if may_start(self.service, role, ordinal, self.now, plan) {
                 room -= 1;
-                plan.commands.push(Command::StartReplica {
+                plan.commands.push(Command::StartReplicas {
                     service: self.service.name.clone(),
-                    role: self.role.name.clone(),
                     revision: self.service.current,
-                    ordinal,
+                    places: vec![ReplicaPlace { role: role.clone(), ordinal }],
                 });
             }
         }
@@ -158,22 +162,6 @@ impl Step<'_> {
         let unhealthy = current.iter().filter(|one| !self.is_healthy(one)).count();
         let parallel = update.max_parallel.max(extra) as usize;
         room.min(parallel.saturating_sub(unhealthy))
-    }
-
-    /// Whether a place may get a replica now, after failures and refusals.
-    fn may_start(&self, ordinal: Ordinal, plan: &mut Plan) -> bool {
-        let failures = self.service.failures(&self.role.name, ordinal);
-        if failures.is_some_and(|failures| failures.in_a_row >= FAILURES_MAX) {
-            return false;
-        }
-        let after = failures.map(|failures| failures.not_before);
-        match after.max(self.service.submits_after).filter(|after| *after > self.now) {
-            Some(after) => {
-                plan.look_again(after);
-                false
-            }
-            None => true,
-        }
     }
 
     /// Stops replicas of old revisions, as far as enough others remain: new ones that are healthy,

@@ -1,6 +1,7 @@
 //! Services in a model world: the commands of `converge` are applied to a real state, and replicas
 //! start, become ready and fail as each test says. The judge of the state looks after each command.
 
+mod gang;
 mod knowledge;
 
 use super::super::{Readiness, plan_services, replicas, routes};
@@ -123,8 +124,17 @@ impl World {
         (0..seconds).for_each(|_| self.tick());
     }
 
-    /// Starts a replica on the first free CPU.
+    /// Starts a replica on the first free CPU, with all that start together with it.
     fn begin(&mut self, key: JobKey) {
+        if self.house.phase(key) != Phase::Pending {
+            return;
+        }
+        if let Some(set) = self.house.state.job(key.job).and_then(|record| record.set) {
+            if set.offset == 0 {
+                self.begin_together(set);
+            }
+            return;
+        }
         let held = self.house.state.ledger().holdings_on(&name("n")).map(|on| on.cpus());
         let is_free = |cpu: &u32| held.as_ref().is_none_or(|held| !held.contains(*cpu));
         let Some(cpu) = (0..CPUS).find(is_free) else { return };
@@ -157,7 +167,8 @@ impl World {
         let Some(spec) = service.spec() else { return };
         let (wanted, update) = (service.wanted(&role_name()), spec.update.clone());
         let extra = update.max_surge.max(update.canary);
-        let all = self.replicas();
+        let mut all = self.replicas();
+        all.retain(|one| one.role == role_name());
         let alive = all.iter().filter(|replica| !replica.is_ending()).count();
         let least = wanted.saturating_sub(update.missing_max()) as usize;
         let mut places: Vec<(Revision, Ordinal)> =

@@ -39,11 +39,11 @@ fn it_says_who_set_the_number_and_what_is_missing() {
     let action = ServiceAction::Scale { role: "worker".parse().unwrap(), replicas: 2 };
     let name = "chat".parse().unwrap();
     house.apply(Command::ActOnService { actor: USER, name, action });
-    let start = Command::StartReplica {
+    let ordinal = common::id::Ordinal(0);
+    let start = Command::StartReplicas {
         service: "chat".parse().unwrap(),
-        role: "worker".parse().unwrap(),
         revision: common::id::Revision(1),
-        ordinal: common::id::Ordinal(0),
+        places: vec![state::ReplicaPlace { role: "worker".parse().unwrap(), ordinal }],
     };
     house.apply(start);
     let now = explained(&house, &autoscaler);

@@ -9,11 +9,8 @@ use state::timeline::TimelineEvent;
 /// The reason, without the expected start, which has a line of its own.
 pub(super) fn sentence(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
     let mut reason = reason.clone();
-    match &mut reason {
-        WaitReason::Resources { expected_at, .. } | WaitReason::Topology { expected_at, .. } => {
-            *expected_at = None;
-        }
-        _ => {}
+    if let Some(expected_at) = reason.expected_at_mut() {
+        *expected_at = None;
     }
     match &reason {
         WaitReason::Held => held(waiting),

@@ -30,7 +30,11 @@ pub(super) fn with_set_lines(
     }
     let lacks_room = matches!(reason, Some(WaitReason::Resources { .. }));
     lines.extend(separate_queues_note(state, job, snapshot).filter(|_| lacks_room));
+    let replica = job.ask.replica.as_deref();
     let advice = match job.held {
+        _ if replica.is_some() => {
+            "wait, or deploy the service with less for each replica, or a lower `min`".to_owned()
+        }
         true => format!("`kantctl release {first}` releases all of it"),
         false => format!(
             "wait, or change what a component asks for: `kantctl update {first}+1 ...`; `kantctl \

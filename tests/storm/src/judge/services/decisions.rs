@@ -32,8 +32,10 @@ impl ServiceJudge {
         for command in commands {
             match command {
                 Command::StopReplica { key, why } => _ = stopped.insert(*key, *why),
-                Command::StartReplica { service, role, revision, .. } => {
-                    started.extend(state.service(service).map(|one| (one, role, *revision)));
+                Command::StartReplicas { service, revision, places } => {
+                    let service = state.service(service).into_iter();
+                    let each = |one| places.iter().map(move |at| (one, &at.role, *revision));
+                    started.extend(service.flat_map(each));
                 }
                 _ => {}
             }

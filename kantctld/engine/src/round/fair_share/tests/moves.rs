@@ -5,7 +5,9 @@ use crate::round::preempt::tests::{World, of, on_nodes, queue};
 use crate::testing::{change_policy, gpu_node, gpu_request, key};
 use crate::{check, schedule};
 use common::policy::Moves;
+use common::resource::{Apart, Request};
 use common::time::{Span, Time};
+use std::sync::Arc;
 
 /// Two nodes of 8 GPUs, a budget of `per_hour` moves, and a job of `gpus` GPUs on each node.
 fn crumbled(per_hour: u32, gpus: u32) -> World {
@@ -91,6 +93,29 @@ fn who_may_not_yield_or_has_a_booking_or_a_time_to_meet_stays() {
         world.submit(of(3, gpu_request(8), "a", "low"));
         assert_eq!(world.round(), [""; 0]);
     }
+}
+
+#[test]
+fn no_job_moves_beside_too_many_of_its_group() {
+    let mut world = crumbled(10, 4);
+    world.submit(of(3, gpu_request(8), "a", "low"));
+    world.snapshot.prepare_for_round(world.now);
+    let round = schedule(&world.snapshot, world.now);
+    assert_eq!(check::check(&world.snapshot, world.now, &round), []);
+    for job in [1, 2] {
+        let mut again = crate::WaitingJob::clone(&world.snapshot.movable[&key(job)]);
+        let group = "web".to_owned();
+        let apart = Some(Apart { group, per_node_max: Some(1), spread: None });
+        again.request = Arc::new(Request { apart, ..Request::clone(&again.request) });
+        world.change(key(job), |running| running.group = again.request.group());
+        world.snapshot.set_movable(key(job), Some(Arc::new(again)));
+    }
+    world.snapshot.prepare_for_round(world.now);
+    let faults = check::check(&world.snapshot, world.now, &round);
+    let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    let faults = faults.join("; ");
+    assert!(faults.contains("job 1 moves to where too many of its group are"), "{faults}");
+    assert_eq!(world.round(), [""; 0]);
 }
 
 #[test]

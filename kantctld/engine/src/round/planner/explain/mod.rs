@@ -10,12 +10,14 @@ use crate::model::demand::Part;
 use crate::model::job::WaitingJob;
 use crate::model::shape::Shape;
 use crate::model::shape_cache::ShapeIndex;
+use crate::place::fit::gang::lay_out;
 use crate::place::idle_fit::{could_fit, need, to_nodes};
 use crate::place::node_search::NodeSearch;
 use crate::round::planner::RoundState;
 use crate::round::waits::Waits;
 use common::id::JobKey;
 use common::reason::{Need, WaitReason};
+use common::resource::Request;
 use common::unit::Nodes;
 use std::collections::BTreeMap;
 
@@ -35,9 +37,7 @@ pub(crate) fn explain(mut waits: Waits, state: &RoundState<'_>) -> Waits {
             .or_insert_with(|| WaitExplainer::new(state, job, shape).reason());
         let mut reason = known.clone();
         let planned_start = state.reported_planned_start(job);
-        if let WaitReason::Resources { expected_at, .. }
-        | WaitReason::Topology { expected_at, .. } = &mut reason
-        {
+        if let Some(expected_at) = reason.expected_at_mut() {
             *expected_at = planned_start;
         }
         reason
@@ -93,6 +93,9 @@ impl<'a> WaitExplainer<'a> {
         if let Some(reason) = self.kept_reason(&need, part, &fitting) {
             return reason;
         }
+        if let Some(reason) = self.beside_too_many(part) {
+            return reason;
+        }
         if let Some(near) = self.shape.demand.request.near.filter(|near| near.required)
             && fitting.len() >= need.nodes.0 as usize
         {
@@ -145,6 +148,19 @@ impl<'a> WaitExplainer<'a> {
             .min_by_key(|(_, from, _)| *from)?;
         let (name, from, to) = in_the_way;
         Some(WaitReason::NodesReserved { name: name.clone(), from, to })
+    }
+
+    /// Whether it would fit if any number of its group might share a node.
+    fn beside_too_many(&self, part: Part) -> Option<WaitReason> {
+        let (group, most) = self.shape.demand.request.per_node_max()?;
+        let request = Request { apart: None, ..self.shape.demand.request.clone() };
+        let mut shape = self.shape.with_fewest_tasks().into_owned();
+        shape.demand.request = &request;
+        let open = NodeSearch { shape: &shape, ..self.search };
+        let nodes = open.all_that_hold(part).count();
+        lay_out(&open)?;
+        let group = group.to_owned();
+        Some(WaitReason::GroupPerNode { group, most, nodes: to_nodes(nodes), expected_at: None })
     }
 
     fn too_far_reason(

@@ -8,9 +8,7 @@ use common::time::Time;
 
 /// The same reason for another job, without a promise.
 pub(super) fn without_expected_start(mut reason: WaitReason) -> WaitReason {
-    if let WaitReason::Resources { expected_at, .. } | WaitReason::Topology { expected_at, .. } =
-        &mut reason
-    {
+    if let Some(expected_at) = reason.expected_at_mut() {
         *expected_at = None;
     }
     reason

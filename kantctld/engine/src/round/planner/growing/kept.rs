@@ -188,6 +188,7 @@ impl<'a> RoundState<'a> {
                 WaitReason::NotConsidered
                 | WaitReason::NodesReserved { .. }
                 | WaitReason::Topology { .. }
+                | WaitReason::GroupPerNode { .. }
                 | WaitReason::Preempting { .. }
                 | WaitReason::Component { .. }
                 | WaitReason::BehindHead { .. }

@@ -34,7 +34,7 @@ impl World {
 
     fn starts(&self) -> usize {
         let plan = plan_services(&self.house.state, &self.readiness, self.house.now);
-        let is_start = |command: &&Command| matches!(command, Command::StartReplica { .. });
+        let is_start = |command: &&Command| matches!(command, Command::StartReplicas { .. });
         plan.commands.iter().filter(is_start).count()
     }
 
