@@ -33,7 +33,7 @@ pub struct Apart {
 }
 
 impl Request {
-    /// The group of jobs of which only so many may be on a node, and that number.
+    /// The group of jobs of which at most a number may be on a node, and that number.
     #[must_use]
     pub fn per_node_max(&self) -> Option<(&str, u32)> {
         let apart = self.apart.as_ref()?;

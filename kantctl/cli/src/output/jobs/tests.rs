@@ -269,7 +269,7 @@ fn a_record_shows_the_scheduling_options_of_a_job() {
         "qos         high\n",
         "reservation exam\n",
         "near        leaf:required\n",
-        "spread      at most 2 jobs of group 7/chat per node, on different leaf groups if possible\n",
+        "spread      at most 2 jobs of group 7/chat per node, on different leaf groups",
         "as a service\n",
         "preemptible no\n",
         "deadline    ",

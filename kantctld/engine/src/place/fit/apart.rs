@@ -18,7 +18,7 @@ use common::topology::Level;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many jobs of the group are near a node and on it, compared from the left.
-type Crowd = (u32, u32);
+type Others = (u32, u32);
 
 /// At most this many distances are tried before any place is as good as another.
 const TRIES_MAX: usize = 8;
@@ -27,19 +27,19 @@ const TRIES_MAX: usize = 8;
 /// avoid.
 pub(crate) fn avoided(search: &NodeSearch<'_>) -> Vec<Vec<bool>> {
     let Some((group, spread)) = search.shape.demand.request.spread() else { return Vec::new() };
-    let crowds = crowds(search, group, spread);
-    let mut kinds: BTreeSet<Crowd> = crowds.iter().copied().collect();
-    // With the most crowded nodes, nothing is avoided.
+    let others = others(search, group, spread);
+    let mut kinds: BTreeSet<Others> = others.iter().copied().collect();
+    // With the most others, nothing is avoided.
     kinds.pop_last();
     let is_off = |at: usize| search.avoid.get(at).copied().unwrap_or(false);
-    let beyond = |most: Crowd| {
-        crowds.iter().enumerate().map(|(at, crowd)| *crowd > most || is_off(at)).collect()
+    let beyond = |most: Others| {
+        others.iter().enumerate().map(|(at, count)| *count > most || is_off(at)).collect()
     };
     kinds.into_iter().take(TRIES_MAX).map(beyond).collect()
 }
 
-/// The crowd of each node.
-fn crowds(search: &NodeSearch<'_>, group: &str, spread: Spread) -> Vec<Crowd> {
+/// The others of each node.
+fn others(search: &NodeSearch<'_>, group: &str, spread: Spread) -> Vec<Others> {
     let cluster = search.cluster();
     let nodes = (0..).map(NodeIndex).take(cluster.len());
     let own: Vec<u32> = nodes.map(|at| search.trial.of_group(at, group)).collect();

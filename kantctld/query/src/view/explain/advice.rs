@@ -57,12 +57,7 @@ pub(super) fn advice(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
              'near=none'` says whether it would start then",
             change::to(waiting, "--near=none")
         ),
-        WaitReason::GroupPerNode { .. } => match waiting.job.ask.replica {
-            Some(_) => "wait for more nodes, or deploy the service with a higher \
-                        `spread_max_per_node`, or with `spread` instead"
-                .to_owned(),
-            None => again("with a higher --max-per-node, or wait"),
-        },
+        WaitReason::GroupPerNode { .. } => beside_too_many(waiting),
         WaitReason::Preempting { .. } => making_way(waiting),
         // No job has this reason in the state: it is made for readers.
         WaitReason::PrivateJobs => "wait for them".to_owned(),
@@ -88,6 +83,19 @@ pub(super) fn advice(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
         WaitReason::NeverNear { .. } => format!(
             "let it run on nodes further apart: {}, or ask for fewer",
             change::to(waiting, "--near=none")
+        ),
+    }
+}
+
+/// For a job that waits for a node with fewer jobs of its group.
+fn beside_too_many(waiting: &Waiting<'_>) -> String {
+    let key = waiting.job.key;
+    match waiting.job.ask.replica {
+        Some(_) => "wait for more nodes, or deploy the service with a higher \
+                    `spread_max_per_node`, or with `spread` instead"
+            .to_owned(),
+        None => format!(
+            "wait, or `kantctl cancel {key}`, and submit it again with a higher --max-per-node"
         ),
     }
 }
