@@ -72,16 +72,25 @@ pub fn request(draw: &mut Draw) -> Request {
         grow: false,
         near,
         segment,
-        apart: draw.maybe(5, |draw| Apart {
-            group: draw.one(&["web", "api"]).to_owned(),
-            per_node_max: draw.maybe(2, |draw| draw.within(1, 2)),
-            spread: draw.maybe(2, |draw| draw.one(&[Spread::Node, Spread::Leaf])),
-        }),
+        apart: apart(draw, tasks),
         exclusive: !is_share && draw.once_in(10),
         constraint: draw.maybe(10, |draw| draw.one(&["ib", "ib|fast", "ib&fast"]).parse().unwrap()),
         only_nodes: draw.maybe(12, some).unwrap_or_default(),
         not_nodes: draw.maybe(12, some).unwrap_or_default(),
     }
+}
+
+/// Some jobs have a bound for each node, some avoid others of their group, and some do both. What
+/// they avoid follows from their tasks, so that seeds that were found earlier draw the same jobs.
+fn apart(draw: &mut Draw, tasks: u32) -> Option<Apart> {
+    let bound = draw.maybe(8, |draw| (draw.one(&["web", "api"]), draw.within(1, 2)));
+    let spread = match tasks {
+        2 => Some(Spread::Node),
+        3 | 4 => Some(Spread::Leaf),
+        _ => None,
+    };
+    let group = bound.map(|(group, _)| group).or(spread.map(|_| "avoiding"))?.to_owned();
+    Some(Apart { group, per_node_max: bound.map(|(_, most)| most), spread })
 }
 
 fn job(draw: &mut Draw, key: JobKey, queues: u32, now: Time) -> WaitingJob {

@@ -16,10 +16,6 @@ use std::sync::Arc;
 const LATER: &str = "ask again in a few seconds; if nothing changes, `kantctl status` says how the \
                      controller is";
 
-/// For a replica of a service whose role has as many on each node with room as it permits.
-const SPREAD: &str = "wait for more nodes, or deploy the service with a higher \
-                      `spread_max_per_node`, or with `spread` instead";
-
 pub(super) fn advice(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
     let key = waiting.job.key;
     if let Some(deadline) = waiting.deadline_likely_missed() {
@@ -61,8 +57,7 @@ pub(super) fn advice(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
              'near=none'` says whether it would start then",
             change::change_options_advice(waiting, "--near=none")
         ),
-        WaitReason::GroupPerNode { .. } if waiting.job.ask.replica.is_some() => SPREAD.to_owned(),
-        WaitReason::GroupPerNode { .. } => again("with a higher --max-per-node, or wait"),
+        WaitReason::GroupPerNode { .. } => group_per_node_advice(waiting),
         WaitReason::Preempting { .. } => making_room_advice(waiting),
         // No job has this reason in the state: it is made for readers.
         WaitReason::PrivateJobs => "wait for them".to_owned(),
@@ -88,6 +83,19 @@ pub(super) fn advice(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
         WaitReason::NeverNear { .. } => format!(
             "let it run on nodes further apart: {}, or ask for fewer",
             change::change_options_advice(waiting, "--near=none")
+        ),
+    }
+}
+
+/// For a job that waits for a node with fewer jobs of its group.
+fn group_per_node_advice(waiting: &Waiting<'_>) -> String {
+    let key = waiting.job.key;
+    match waiting.job.ask.replica {
+        Some(_) => "wait for more nodes, or deploy the service with a higher \
+                    `spread_max_per_node`, or with `spread` instead"
+            .to_owned(),
+        None => format!(
+            "wait, or `kantctl cancel {key}`, and submit it again with a higher --max-per-node"
         ),
     }
 }
