@@ -57,6 +57,12 @@ pub(crate) struct Entitlements {
     queues: Vec<QueueUse>,
     names: Vec<QueueName>,
     places: BTreeMap<QueueName, usize>,
+    /// The queues without a parent.
+    top: Vec<usize>,
+    /// The queues without children that hold GPUs or ask for some.
+    asking: BTreeSet<usize>,
+    /// Those of which jobs of their own wait, or did so in the last pass.
+    waiting: BTreeSet<usize>,
     capacity: u64,
 }
 
@@ -76,7 +82,9 @@ impl Entitlements {
         }
         let leaves = queues.iter().filter(|queue_use| queue_use.children.is_empty()).count();
         let names = policy.queues.iter().map(|queue| queue.name.clone()).collect();
-        (leaves > 1).then_some(Self { queues, names, places, capacity: u64::from(capacity.0) })
+        let top = (0..queues.len()).filter(|at| queues[*at].parent.is_none()).collect();
+        let (asking, waiting, capacity) = (BTreeSet::new(), BTreeSet::new(), capacity.0.into());
+        (leaves > 1).then_some(Self { queues, names, places, top, asking, waiting, capacity })
     }
 
     fn path(&self, queue: &QueueName) -> Vec<usize> {
@@ -96,7 +104,9 @@ impl Entitlements {
             self.queues[at].asked += gpus;
             if depth == 0 && gpus > 0 {
                 *self.queues[at].waiting.entry(gpus).or_default() += 1;
+                self.waiting.insert(at);
             }
+            self.note_asking(at);
         }
     }
 
@@ -115,6 +125,16 @@ impl Entitlements {
                     queue_use.waiting.remove(&gpus);
                 }
             }
+            self.note_asking(at);
+        }
+    }
+
+    /// Notes whether a queue without children asks for GPUs.
+    fn note_asking(&mut self, at: usize) {
+        let queue_use = &self.queues[at];
+        match queue_use.children.is_empty() && queue_use.asked > 0 {
+            true => _ = self.asking.insert(at),
+            false => _ = self.asking.remove(&at),
         }
     }
 
@@ -123,6 +143,7 @@ impl Entitlements {
         for at in self.path(queue) {
             self.queues[at].held += u64::from(gpus.0);
             self.queues[at].asked += u64::from(gpus.0);
+            self.note_asking(at);
         }
     }
 
@@ -132,24 +153,27 @@ impl Entitlements {
             let queue_use = &mut self.queues[at];
             queue_use.held = queue_use.held.saturating_sub(u64::from(gpus.0));
             queue_use.asked = queue_use.asked.saturating_sub(u64::from(gpus.0));
+            self.note_asking(at);
         }
     }
 
     /// Records the end of a pass: which queues are below their quotas, and how even the shares are.
     pub fn pass(&mut self, now: Time, sample: &mut Sample) {
-        for at in 0..self.queues.len() {
+        for at in std::mem::take(&mut self.waiting) {
             let smallest = self.queues[at].waiting.keys().next().copied();
             let smallest = smallest.filter(|gpus| *gpus <= self.room_within_quota(at));
             let waits = |most: u64| smallest.is_some_and(|gpus| gpus <= most);
             let (any, one) = (waits(u64::MAX), waits(ONE_GPU));
             self.queues[at].any.is(now, any);
             self.queues[at].one.is(now, one);
+            if !self.queues[at].waiting.is_empty() {
+                self.waiting.insert(at);
+            }
         }
         let fair_shares = self.fair_shares();
-        let leaves = (0..self.queues.len()).filter(|at| self.queues[*at].children.is_empty());
-        let asking = leaves.filter(|at| self.queues[*at].asked > 0);
+        let asking = self.asking.iter();
         let pairs: Vec<(f64, f64)> =
-            asking.map(|at| (self.queues[at].held as f64, fair_shares[at])).collect();
+            asking.map(|at| (self.queues[*at].held as f64, fair_shares[*at])).collect();
         // A queue without a fair share has no fraction of it; all that it holds counts as error.
         let with_share: Vec<(f64, f64)> =
             pairs.iter().copied().filter(|(_, share)| *share > 0.0).collect();
@@ -181,9 +205,7 @@ impl Entitlements {
     /// The fair share of each queue.
     fn fair_shares(&self) -> Vec<f64> {
         let mut fair_shares = vec![0.0; self.queues.len()];
-        let top: Vec<usize> =
-            (0..self.queues.len()).filter(|at| self.queues[*at].parent.is_none()).collect();
-        let mut open = vec![(self.capacity as f64, &top)];
+        let mut open = vec![(self.capacity as f64, &self.top)];
         while let Some((total, queues)) = open.pop() {
             self.divide(total, queues, &mut fair_shares);
             // Where no job asks for anything, the shares of all descendants are zero.
