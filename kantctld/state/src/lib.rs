@@ -55,7 +55,7 @@ mod overdue;
 
 mod apply;
 
-pub use apply::{apply, may_wait, updated};
+pub use apply::{apply, apply_to, may_wait, updated};
 pub use command::{
     Actor, BulkAction, Command, Deployment, LEVELS, ManyJobs, NewToken, OneOfMany, RoundGrow,
     RoundPreempt, RoundShrink, RoundStart, ServiceAction, Settings, SomeTasks, Stamped, Target,
