@@ -57,6 +57,13 @@ macro_rules! name_id {
             pub fn as_str(&self) -> &str {
                 &self.0
             }
+
+            /// Whether it is a copy of the other one. This is fast, and misses equal names that
+            /// were made apart.
+            #[must_use]
+            pub fn is_copy_of(&self, other: &Self) -> bool {
+                Arc::ptr_eq(&self.0, &other.0)
+            }
         }
 
         impl TryFrom<String> for $name {

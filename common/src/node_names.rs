@@ -9,8 +9,14 @@ use crate::id::NodeName;
 pub struct NodeNames {
     /// A power of two of slots, at least half of them empty; a position is near the slot of its
     /// name's hash.
-    slots: Vec<Option<u32>>,
+    slots: Vec<Option<Slot>>,
     len: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    hash: u32,
+    at: u32,
 }
 
 impl NodeNames {
@@ -25,40 +31,51 @@ impl NodeNames {
         self.len == 0
     }
 
-    /// Gives the next position to a name that is not in the table. `name_at`: the name at each
-    /// position up to this one.
-    pub fn add<'n>(&mut self, name_at: impl Fn(u32) -> &'n NodeName) {
+    /// Gives the next position to a name that is not in the table.
+    pub fn add(&mut self, name: &NodeName) {
+        let slot = Slot { hash: hash_of(name), at: self.len };
         self.len += 1;
         if self.slots.len() < 2 * self.len as usize {
-            self.slots = vec![None; (4 * self.len as usize).next_power_of_two()];
-            (0..self.len).for_each(|at| self.put(name_at(at), at));
-        } else {
-            self.put(name_at(self.len - 1), self.len - 1);
+            let more = vec![None; (4 * self.len as usize).next_power_of_two()];
+            let known = std::mem::replace(&mut self.slots, more);
+            known.into_iter().flatten().for_each(|slot| self.put(slot));
+        }
+        self.put(slot);
+    }
+
+    fn put(&mut self, slot: Slot) {
+        let free = self.slots_of(slot.hash).find(|at| self.slots[*at].is_none());
+        if let Some(at) = free {
+            self.slots[at] = Some(slot);
         }
     }
 
-    fn put(&mut self, name: &NodeName, at: u32) {
-        let free = self.slots_of(name).find(|slot| self.slots[*slot].is_none());
-        if let Some(slot) = free {
-            self.slots[slot] = Some(at);
-        }
-    }
-
-    /// The position of a name. `None`: it is not in the table.
+    /// The position of a name. `None`: it is not in the table. `name_at`: the name at a position.
     pub fn find<'n>(&self, name: &NodeName, name_at: impl Fn(u32) -> &'n NodeName) -> Option<u32> {
-        let mut known = self.slots_of(name).map_while(|slot| self.slots[slot]);
-        known.find(|at| name_at(*at) == name)
+        let hash = hash_of(name);
+        let known = self.slots_of(hash).map_while(|at| self.slots[at]);
+        let mut same = known.filter(|slot| slot.hash == hash);
+        same.find(|slot| name_at(slot.at) == name).map(|slot| slot.at)
     }
 
-    /// The slots where this name may be, the most likely one first.
-    fn slots_of(&self, name: &NodeName) -> impl Iterator<Item = usize> + use<> {
-        // FNV-1a.
-        let hash = name.as_str().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        let (count, first) = (self.slots.len(), (hash ^ (hash >> 32)) as usize);
-        (0..count).map(move |step| first.wrapping_add(step) & (count - 1))
+    /// The slots where a name with this hash may be, the most likely one first.
+    fn slots_of(&self, hash: u32) -> impl Iterator<Item = usize> + use<> {
+        let count = self.slots.len();
+        (0..count).map(move |step| (hash as usize).wrapping_add(step) & (count - 1))
     }
+}
+
+/// A hash of all bytes of a name, eight at a time.
+fn hash_of(name: &NodeName) -> u32 {
+    let (words, rest) = name.as_str().as_bytes().as_chunks::<8>();
+    let rest = rest.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+    let words = words.iter().map(|word| u64::from_le_bytes(*word)).chain([rest]);
+    let hash = words.fold(0_u64, |hash, word| {
+        // The constant is 2^64 divided by the golden ratio. A product spreads bits only upwards.
+        let product = (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        product ^ product >> 32
+    });
+    (hash & u64::from(u32::MAX)) as u32
 }
 
 #[cfg(test)]
@@ -72,7 +89,7 @@ mod tests {
         let mut names = NodeNames::default();
         assert_eq!(names.find(&all[0], |at| &all[at as usize]), None);
         for count in 1..=all.len() {
-            names.add(|at| &all[at as usize]);
+            names.add(&all[count - 1]);
             for (at, name) in (0..).zip(&all) {
                 let found = names.find(name, |at| &all[at as usize]);
                 assert_eq!(found, (at < names.len()).then_some(at), "{name} of {count}");

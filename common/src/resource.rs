@@ -1,10 +1,12 @@
 //! A job's requested and allocated resources.
 
 mod apart;
+mod gpu_list;
 mod gpus;
 mod resources;
 
 pub use apart::{Apart, Spread};
+pub use gpu_list::GpuList;
 pub use gpus::GpuRequest;
 pub use resources::Resources;
 
@@ -13,7 +15,7 @@ use crate::cpuset::CpuSet;
 use crate::gpu::mig;
 use crate::gpu::{Gpu, GpuKind};
 use crate::gpu_parts::{GpuParts, PartSize};
-use crate::id::{GpuIndex, NodeName};
+use crate::id::NodeName;
 use crate::serde_skip::is_default;
 use crate::topology::Nearness;
 use crate::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes, Tasks};
@@ -164,7 +166,8 @@ pub struct Share {
     pub cpus: CpuSet,
     pub memory: Bytes,
     /// In ascending order.
-    pub gpus: Vec<GpuIndex>,
+    #[schemars(with = "Vec<crate::id::GpuIndex>")]
+    pub gpus: GpuList,
     /// The fraction of each GPU; `None`: whole GPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_milli: Option<GpuMilli>,
@@ -277,7 +280,7 @@ mod tests {
             tasks: Tasks(1),
             cpus: CpuSet::first_n(1),
             memory: Bytes(1),
-            gpus: vec![],
+            gpus: GpuList::new(),
             gpu_milli: None,
         }
     }

@@ -299,7 +299,7 @@ async fn a_gpu_that_falls_off_the_bus_leaves_the_others_their_numbers() {
         let mut step = ordered(id(job, 1), script, node.dir.path());
         let order = step.order.as_mut().unwrap();
         let share = order.allocation.shares()[0].clone();
-        let share = Share { gpus: vec![GpuIndex(number)], ..share };
+        let share = Share { gpus: [GpuIndex(number)].into(), ..share };
         order.allocation = Allocation::new(vec![share]).unwrap();
         send_all(&channel, vec![step]).await;
         let end = until_ended(&mut channel, id(job, 1)).await;

@@ -109,7 +109,7 @@ async fn an_order_for_another_node_or_a_missing_gpu() {
     let end = harness.run(elsewhere).await;
     assert_node_fault(&end, &["does not name node n1"]);
     assert!(!harness.step_dir(id).exists());
-    let order = with_share(harness.order("true"), |share| share.gpus = vec![GpuIndex(7)]);
+    let order = with_share(harness.order("true"), |share| share.gpus = [GpuIndex(7)].into());
     let end = harness.run(order).await;
     assert_node_fault(&end, &["no GPU 7"]);
     harness.steps().forget(id);

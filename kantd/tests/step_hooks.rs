@@ -38,7 +38,7 @@ async fn both_run_as_root_around_the_job_and_know_its_user() {
     harness::open_to_all(&log, 0o666);
     let before = Before::of(&harness);
     let order = harness.order(&format!("echo job >> {}; exit 5", log.display()));
-    let order = before.own(with_share(order, |share| share.gpus = vec![GpuIndex(1)]));
+    let order = before.own(with_share(order, |share| share.gpus = [GpuIndex(1)].into()));
     let (id, uid) = (order.id, before.uid());
     let end = harness.run(order).await;
     assert_exited(&end, 5);

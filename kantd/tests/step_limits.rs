@@ -92,7 +92,7 @@ async fn only_granted_gpus_can_be_opened() {
         harness::open_to_all(&path, 0o666);
     }
     let order = harness.order("for n in 0 3 5 254 255; do cat nv$n 2>&1; done; cat /dev/null");
-    let order = with_share(order, |share| share.gpus = vec![GpuIndex(1)]);
+    let order = with_share(order, |share| share.gpus = [GpuIndex(1)].into());
     let end = harness.run(order).await;
     assert_eq!(end.cause, EndCause::Exited, "{end:?}");
     let out = harness.written("out");

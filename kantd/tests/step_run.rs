@@ -157,7 +157,7 @@ async fn nothing_runs_before_the_command_to_run() {
 async fn granted_gpus_are_listed_by_uuid() {
     let Some(mut harness) = StepHarness::new().await else { return };
     let order = harness.order("echo $CUDA_VISIBLE_DEVICES $SLURM_JOB_GPUS $SLURM_GPUS_ON_NODE");
-    let order = with_share(order, |share| share.gpus = vec![GpuIndex(0), GpuIndex(1)]);
+    let order = with_share(order, |share| share.gpus = [GpuIndex(0), GpuIndex(1)].into());
     harness.run(order).await;
     assert_eq!(harness.written("out"), "GPU-0000-0,GPU-0000-1 0,1 2\n");
 }

@@ -70,7 +70,7 @@ pub fn allocation() -> Allocation {
         tasks: Tasks(1),
         cpus: CpuSet::first_n(2),
         memory: Bytes(1 << 30),
-        gpus: vec![GpuIndex(0)],
+        gpus: [GpuIndex(0)].into(),
         gpu_milli: None,
     };
     Allocation::new(vec![share]).unwrap()

@@ -16,7 +16,7 @@ use common::id::{
 use common::node::{Inventory, Numa};
 use common::policy::queue::Queue;
 use common::policy::{Placement, Policy, VictimMode};
-use common::resource::{Allocation, GpuRequest, Request, Share};
+use common::resource::{Allocation, GpuList, GpuRequest, Request, Share};
 use common::time::{Span, Time};
 use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Tasks};
 use std::sync::Arc;
@@ -135,7 +135,7 @@ pub(crate) fn share(node: &str, cpus: &str) -> Share {
         tasks: Tasks(1),
         cpus: cpus.parse().unwrap(),
         memory: Bytes(1 << 30),
-        gpus: Vec::new(),
+        gpus: GpuList::new(),
     }
 }
 
@@ -208,7 +208,7 @@ pub(crate) fn use_gpus(snapshot: &mut Snapshot, node: &str, count: u16) {
 
 /// Starts a job without an end on `milli` thousandths of the first GPU of a node.
 pub(crate) fn use_share(snapshot: &mut Snapshot, node: &str, milli: u32) {
-    let gpus = vec![GpuIndex(0)];
+    let gpus = [GpuIndex(0)].into();
     let share = Share { gpus, gpu_milli: Some(GpuMilli(milli)), ..share(node, "0") };
     let job = 900 + u32::try_from(snapshot.all_running().count()).unwrap();
     run(snapshot, job, share, None);

@@ -64,7 +64,7 @@ mod tests {
     use common::id::{Attempt, AttemptId, JobId, NodeName};
     use common::job::{PreemptReason, Preempted};
     use common::policy::VictimMode;
-    use common::resource::{Allocation, Share};
+    use common::resource::{Allocation, GpuList, Share};
     use common::unit::{Bytes, Tasks};
     use state::RoundPreempt;
 
@@ -78,7 +78,7 @@ mod tests {
             tasks: Tasks(1),
             cpus: CpuSet::first_n(1),
             memory: Bytes(1),
-            gpus: Vec::new(),
+            gpus: GpuList::new(),
             gpu_milli: None,
         };
         let allocation = Allocation::new(vec![share]).unwrap();

@@ -14,6 +14,8 @@ pub(crate) struct ByNode<V> {
     all: Vec<(NodeName, V)>,
     /// The positions in `all`.
     by_name: BTreeMap<NodeName, u32>,
+    /// The position of the last value that was changed. A command mostly changes it several times.
+    last: usize,
 }
 
 impl<V> ByNode<V> {
@@ -26,7 +28,10 @@ impl<V> ByNode<V> {
     }
 
     pub fn get_mut(&mut self, name: &NodeName) -> Option<&mut V> {
-        self.find(name).map(|at| &mut self.all[at].1)
+        if !self.all.get(self.last).is_some_and(|(last, _)| last.is_copy_of(name)) {
+            self.last = self.find(name)?;
+        }
+        self.all.get_mut(self.last).map(|(_, value)| value)
     }
 
     pub fn contains_key(&self, name: &NodeName) -> bool {
@@ -43,7 +48,7 @@ impl<V> ByNode<V> {
     fn push(&mut self, name: &NodeName, value: V) {
         self.by_name.insert(name.clone(), self.names.len());
         self.all.push((name.clone(), value));
-        self.names.add(|at| &self.all[at as usize].0);
+        self.names.add(name);
     }
 
     /// The value of a node, which is the default if it had none.
@@ -72,7 +77,8 @@ impl<V> ByNode<V> {
 
 impl<V> Default for ByNode<V> {
     fn default() -> Self {
-        Self { names: NodeNames::default(), all: Vec::new(), by_name: BTreeMap::new() }
+        let (names, all, by_name) = (NodeNames::default(), Vec::new(), BTreeMap::new());
+        Self { names, all, by_name, last: 0 }
     }
 }
 

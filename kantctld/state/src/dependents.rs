@@ -30,9 +30,10 @@ enum Change {
     All,
 }
 
-/// Applies the effects of a command's events on dependent jobs, and the effects of those.
-pub(crate) fn resolve(state: &mut State, events: &mut Vec<Event>) {
-    let mut at = 0;
+/// Applies the effects of a command's events, which are those from `first` on, on dependent jobs,
+/// and the effects of those.
+pub(crate) fn resolve(state: &mut State, events: &mut Vec<Event>, first: usize) {
+    let mut at = first;
     let mut reported = ReportedChanges::default();
     let mut left = hopeless::ENDED_AT_ONCE;
     while let Some(event) = events.get(at) {

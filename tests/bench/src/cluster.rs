@@ -188,7 +188,7 @@ impl Cluster {
             tasks: Tasks(1),
             cpus: cpus.collect(),
             memory: Bytes(8 << 30).times(count),
-            gpus,
+            gpus: gpus.into(),
             gpu_milli: None,
         };
         let id = AttemptId { key, attempt: element.next_attempt() };

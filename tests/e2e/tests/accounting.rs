@@ -101,7 +101,7 @@ fn a_job_that_exceeds_its_share_of_a_gpus_memory_is_ended_with_the_reason() -> a
     // Now that a CPU is free: 2048 of 46068 MiB twice, and 20480 in addition.
     let wide = submit("wide", "--gpus=2x2G")?;
     wait_for("parts of both GPUs", || Ok((job(&wide)?.phase == Phase::Running).then_some(())))?;
-    assert_eq!(gpu_of(&wide)?, [GpuIndex(0), GpuIndex(1)]);
+    assert_eq!(*gpu_of(&wide)?, [GpuIndex(0), GpuIndex(1)]);
     for (id, said) in [
         (&modest, ["20G of the memory of one GPU", "0.445 of GPU 0"]),
         (&wide, ["2G of the memory of each of 2 GPUs", "0.045 of each of GPUs 0,1"]),

@@ -150,7 +150,7 @@ impl World {
             tasks: Tasks(1),
             cpus: CpuSet::from_iter([u32::from(gpu)]),
             memory: Bytes(1 << 30),
-            gpus: vec![GpuIndex(gpu)],
+            gpus: [GpuIndex(gpu)].into(),
         };
         let allocation = Allocation::new(vec![share]).expect("one share");
         self.snapshot.start(key, allocation, START);

@@ -12,7 +12,7 @@ use crate::testing::{
     smt_node, snapshot, waiting,
 };
 use common::id::{Attempt, GpuIndex};
-use common::resource::{Allocation, Apart, GpuRequest, Request, Share};
+use common::resource::{Allocation, Apart, GpuList, GpuRequest, Request, Share};
 use common::topology::{Level, Nearness};
 use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes, Tasks};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ fn share(node: &str, tasks: u32, cpus: &str) -> Share {
         tasks: Tasks(tasks),
         cpus: cpus.parse().unwrap(),
         memory: Bytes(u64::from(tasks) << 20),
-        gpus: Vec::new(),
+        gpus: GpuList::new(),
     }
 }
 
@@ -160,7 +160,7 @@ fn memory_and_gpus_in_all_are_counted() {
 
     let mut snapshot = cluster();
     change(&mut snapshot, |request| request.gpus = Some(GpuRequest::Total(Gpus(2))));
-    let one = Share { gpus: vec![GpuIndex(1)], ..share("g", 2, "0-1") };
+    let one = Share { gpus: [GpuIndex(1)].into(), ..share("g", 2, "0-1") };
     let wrong = faults(&snapshot, &[start(1, vec![one])]);
     assert_eq!(wrong, "job 1 does not get the GPUs it asked for in all");
 }
@@ -192,7 +192,7 @@ fn shares_of_a_gpu_add_up_to_one() {
         *request = crate::testing::share_request(400);
     });
     let with = |milli| {
-        let gpus = vec![GpuIndex(0)];
+        let gpus = [GpuIndex(0)].into();
         let share = Share { gpus, gpu_milli: Some(GpuMilli(milli)), ..share("g", 1, "1") };
         faults(&snapshot, &[start(1, vec![share])])
     };

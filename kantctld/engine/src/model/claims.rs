@@ -7,6 +7,7 @@ use crate::model::demand::Demand;
 use crate::model::job::{RunningJob, WaitingJob};
 use crate::model::shape::Shape;
 use crate::model::usage_accounting::{Claim, Principal, UsageAccounting};
+use common::gpu::GpuKind;
 use common::resource::{GpuRequest, Share};
 use common::unit::{Bytes, Cpus, GpuMilli, Nodes};
 
@@ -72,10 +73,11 @@ fn add_share(
     claim.memory += share.memory;
     let each = share.gpu_milli.unwrap_or(GpuMilli::WHOLE);
     // Most GPUs of a node are of one kind.
-    let mut last = (None, None);
+    let mut last: (Option<&GpuKind>, _) = (None, None);
     for index in &share.gpus {
         let kind = class.and_then(|class| class.kind_at(class.position(*index)?));
-        if kind.is_some() && kind != last.0 {
+        let is_same = kind.zip(last.0).is_some_and(|(kind, last)| std::ptr::eq(kind, last));
+        if kind.is_some() && !is_same {
             last = (kind, kind.and_then(|kind| accounting.kind(kind)));
         }
         claim.add_gpus(kind.and(last.1), each);

@@ -92,8 +92,10 @@ impl WaitingJob {
     /// Its length, rounded up to three binary digits: by at most a quarter.
     pub(crate) fn rounded_length(&self) -> Span {
         let length = self.expected_length().0;
-        let below = (u64::BITS - length.leading_zeros()).saturating_sub(3);
-        Span(length.div_ceil(1 << below).checked_mul(1 << below).unwrap_or(length))
+        let unit = 1 << (u64::BITS - length.leading_zeros()).saturating_sub(3);
+        let rest = length & (unit - 1);
+        let rounded = if rest == 0 { Some(length) } else { (length - rest).checked_add(unit) };
+        Span(rounded.unwrap_or(length))
     }
 
     /// Whether it is held or waits for a dependency, and so cannot start at any time.

@@ -13,6 +13,7 @@ use common::policy::{Placement, Policy, ZoneOverflow};
 use common::resource::Request;
 use common::time::{Span, Time};
 use common::unit::Bytes;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
@@ -23,7 +24,23 @@ pub(crate) struct ShapeIndex(usize);
 
 /// What distinguishes jobs of one index: queue, request, whether it is a service, and the
 /// reservation. Queues are compared by their place in the policy, which is faster than by name.
-type Asks<'a> = (*const Queue, &'a Request, bool, Option<&'a ReservationName>);
+type Asks<'a> = (*const Queue, Asked<'a>, bool, Option<&'a ReservationName>);
+
+/// A request. Most jobs that ask for the same share one, which needs no comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Asked<'a>(&'a Request);
+
+impl Ord for Asked<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        if std::ptr::eq(self.0, other.0) { Ordering::Equal } else { self.0.cmp(other.0) }
+    }
+}
+
+impl PartialOrd for Asked<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
 
 /// Shapes that need the same room: either jobs of each of them have a place, or none has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,7 +48,7 @@ pub(crate) struct RoomIndex(usize);
 
 /// What distinguishes rooms: the same as for shapes, but only those properties of the queue that
 /// affect where its jobs are placed.
-type Room<'a> = (Looks<'a>, &'a Request, bool, Option<&'a ReservationName>);
+type Room<'a> = (Looks<'a>, Asked<'a>, bool, Option<&'a ReservationName>);
 
 /// The queue, if it names nodes; its placement, zone, and memory per CPU.
 type Looks<'a> = (Option<&'a QueueName>, Placement, Option<&'a ZoneName>, ZoneOverflow, Bytes);
@@ -92,7 +109,7 @@ impl<'a> ShapeCache<'a> {
     ) -> ShapeIndex {
         let request: &'a Request = &job.request;
         let place = std::ptr::from_ref(queue);
-        let asks = (place, request, job.service, job.reservation.as_ref());
+        let asks = (place, Asked(request), job.service, job.reservation.as_ref());
         let new = match self.by_request.entry(asks) {
             Entry::Occupied(known) => return *known.get(),
             Entry::Vacant(new) => new,
@@ -101,7 +118,7 @@ impl<'a> ShapeCache<'a> {
         let (placement, zone) = (queue.placement, queue.zone.as_ref());
         let looks = (named, placement, zone, queue.zone_overflow, queue.memory_per_cpu);
         let next = RoomIndex(self.shapes.len());
-        let room = (looks, request, job.service, job.reservation.as_ref());
+        let room = (looks, Asked(request), job.service, job.reservation.as_ref());
         let room = *self.rooms.entry(room).or_insert(next);
         if room == next {
             let featured = request

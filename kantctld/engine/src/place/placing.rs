@@ -11,9 +11,8 @@ use crate::place::fit::cpus;
 use crate::place::fit::gang::{Layout, lay_out};
 use crate::place::node_search::NodeSearch;
 use crate::place::score::{fgd, nvlink};
-use common::id::GpuIndex;
 use common::policy::Placement;
-use common::resource::{Allocation, AllocationError, Share};
+use common::resource::{Allocation, AllocationError, GpuList, Share};
 use common::time::Time;
 use common::unit::{Cpus, GpuMilli, Gpus};
 use std::sync::Arc;
@@ -84,7 +83,7 @@ fn share_on_node(search: &NodeSearch<'_>, at: NodeIndex, part: Part) -> Share {
     let (cpus, gpus) = if request.exclusive {
         (free.cpus.clone(), Free::indices(class, free.gpus))
     } else {
-        let gpus: Vec<GpuIndex> = if takes.milli == GpuMilli::ZERO {
+        let gpus: GpuList = if takes.milli == GpuMilli::ZERO {
             let of_kind = free.gpus_for(class, request);
             choose(of_kind, takes.resources.gpus, class)
         } else {
@@ -106,9 +105,9 @@ fn share_on_node(search: &NodeSearch<'_>, at: NodeIndex, part: Part) -> Share {
 
 /// Chooses the best linked GPUs. Where several kinds are accepted, all are of one kind if a single
 /// kind has enough.
-fn choose(free: u128, count: Gpus, class: &Class) -> Vec<GpuIndex> {
+fn choose(free: u128, count: Gpus, class: &Class) -> GpuList {
     let kinds = class.kinds().iter().map(|(_, mask)| mask & free);
     let of_one_kind = kinds.filter(|mask| mask.count_ones() >= count.0);
     let mask = of_one_kind.min_by_key(|mask| mask.count_ones()).unwrap_or(free);
-    nvlink::choose(class, Free::indices(class, mask), count.0 as usize)
+    nvlink::choose(class, mask, count.0 as usize)
 }

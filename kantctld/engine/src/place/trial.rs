@@ -10,6 +10,7 @@ use crate::model::cluster::{ClusterIndex, NodeIndex};
 use common::id::JobKey;
 use common::time::Time;
 use std::cell::Cell;
+use std::ops::Range;
 
 /// A node as a round changed it.
 #[derive(Debug, Clone)]
@@ -18,7 +19,8 @@ struct Changed {
     /// Its place before.
     before: u32,
     free: Free,
-    holders: Vec<Holder>,
+    /// Its holders, by their positions in `holders` of the trial.
+    holders: Range<usize>,
     /// The trial's version when it was changed.
     version: u64,
 }
@@ -31,6 +33,8 @@ pub(crate) struct Trial<'a> {
     place: Vec<u32>,
     /// All changes, oldest first.
     changed: Vec<Changed>,
+    /// The holders of the changed nodes, change by change.
+    holders: Vec<Holder>,
     /// The sums of each group. `None`: a node changed since they were computed.
     sums: Vec<Cell<Option<Sums>>>,
     /// The same for each bundle of groups.
@@ -56,6 +60,7 @@ impl<'a> Trial<'a> {
             cluster,
             place: vec![0; cluster.len()],
             changed: Vec::new(),
+            holders: Vec::new(),
             sums: cluster.sums().iter().map(|sums| Cell::new(Some(*sums))).collect(),
             bundle_sums: cluster.bundle_sums().iter().map(|sums| Cell::new(Some(*sums))).collect(),
             asked: Cell::new(0),
@@ -75,7 +80,8 @@ impl<'a> Trial<'a> {
 
     /// The holders of a node, soonest end first.
     pub fn holders(&self, at: NodeIndex) -> &[Holder] {
-        self.changed_node(at).map_or_else(|| &self.cluster.node(at).holders[..], |own| &own.holders)
+        let own = |own: &Changed| &self.holders[own.holders.clone()];
+        self.changed_node(at).map_or_else(|| &self.cluster.node(at).holders[..], own)
     }
 
     /// Nodes by the earliest end, at the latest, of a job there, soonest first.
@@ -145,15 +151,23 @@ impl<'a> Trial<'a> {
         })
     }
 
-    fn change(&mut self, at: NodeIndex, change: impl FnOnce(&mut Changed)) {
-        let (free, known) = (self.free(at).clone(), self.holders(at));
-        // Room for one more.
-        let mut holders = Vec::with_capacity(known.len() + 1);
-        holders.extend_from_slice(known);
-        let version = self.version + 1;
-        let mut node = Changed { at, before: self.place[at.at()], free, holders, version };
-        change(&mut node);
-        self.changed.push(node);
+    /// Makes room for changes of this many nodes.
+    pub fn reserve(&mut self, nodes: usize) {
+        self.changed.reserve(nodes);
+        self.holders.reserve(2 * nodes);
+    }
+
+    /// Changes what is free on a node, and a copy of its holders: those from the given position on.
+    fn change(&mut self, at: NodeIndex, change: impl FnOnce(&mut Free, &mut Vec<Holder>, usize)) {
+        let (mut free, first) = (self.free(at).clone(), self.holders.len());
+        match self.changed_node(at).map(|own| own.holders.clone()) {
+            Some(own) => self.holders.extend_from_within(own),
+            None => self.holders.extend_from_slice(&self.cluster.node(at).holders),
+        }
+        change(&mut free, &mut self.holders, first);
+        let (before, version) = (self.place[at.at()], self.version + 1);
+        let holders = first..self.holders.len();
+        self.changed.push(Changed { at, before, free, holders, version });
         self.put(at, u32::try_from(self.changed.len()).unwrap_or(u32::MAX));
     }
 
@@ -173,24 +187,24 @@ impl<'a> Trial<'a> {
             "{} holds a node twice",
             holder.key
         );
-        let class = self.cluster.node(at).class.clone();
-        let holder = holder.for_class(&class);
-        self.change(at, |node| {
-            node.free.take(&class, &holder);
+        let class = &self.cluster.node(at).class;
+        let holder = holder.for_class(class);
+        self.change(at, |free, holders, first| {
+            free.take(class, &holder);
             let order = |other: &Holder| (other.until, other.key) < (holder.until, holder.key);
-            let place = node.holders.partition_point(order);
-            node.holders.insert(place, holder);
+            let place = first + holders[first..].partition_point(order);
+            holders.insert(place, holder);
         });
     }
 
     /// A job frees what it holds on a node.
     pub fn give_back(&mut self, at: NodeIndex, key: JobKey) {
-        let class = self.cluster.node(at).class.clone();
-        self.change(at, |node| {
-            if let Some(place) = node.holders.iter().position(|holder| holder.key == key) {
-                debug_assert!(node.free.holders > 0, "{key} gives back what it did not take");
-                let holder = node.holders.remove(place);
-                node.free.give_back(&class, &holder);
+        let class = &self.cluster.node(at).class;
+        self.change(at, |free, holders, first| {
+            if let Some(place) = holders[first..].iter().position(|holder| holder.key == key) {
+                debug_assert!(free.holders > 0, "{key} gives back what it did not take");
+                let holder = holders.remove(first + place);
+                free.give_back(class, &holder);
             }
         });
     }
@@ -204,7 +218,8 @@ impl<'a> Trial<'a> {
     pub fn roll_back(&mut self, checkpoint: Checkpoint) {
         assert!(self.changed.len() >= checkpoint.0, "checkpoints were settled out of order");
         while self.changed.len() > checkpoint.0 {
-            if let Some(Changed { at, before, .. }) = self.changed.pop() {
+            if let Some(Changed { at, before, holders, .. }) = self.changed.pop() {
+                self.holders.truncate(holders.start);
                 self.put(at, before);
             }
         }

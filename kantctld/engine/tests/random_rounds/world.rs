@@ -219,7 +219,7 @@ impl World {
             0 => shares[0].tasks += all,
             1 => shares[0].memory += Bytes(1 << 40),
             2 => shares[0].cpus = CpuSet::new(),
-            3 => shares[0].gpus.push(GpuIndex(99)),
+            3 => shares[0].gpus = [GpuIndex(99)].into(),
             _ => shares[0].node = cluster::name(99),
         }
         *allocation = Allocation::new(shares).map_err(|error| error.to_string())?;

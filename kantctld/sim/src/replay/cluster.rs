@@ -109,8 +109,8 @@ impl Cluster {
                 kinds.entry(hardware).or_insert_with_key(|it| Arc::new(it.inventory())).clone();
             let name = engine_name(number);
             cluster.snapshots.push(NodeSnapshot::usable(name.clone(), inventory));
+            cluster.by_name.add(&name);
             cluster.names[*place as usize] = name;
-            cluster.by_name.add(|at| &cluster.snapshots[at as usize].name);
             cluster.places.push(*place);
         }
         cluster

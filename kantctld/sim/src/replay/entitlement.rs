@@ -57,6 +57,12 @@ pub(crate) struct Entitlements {
     queues: Vec<QueueUse>,
     names: Vec<QueueName>,
     places: BTreeMap<QueueName, usize>,
+    /// The queues without a parent.
+    top: Vec<usize>,
+    /// The queues without children that hold GPUs or ask for some.
+    asking: BTreeSet<usize>,
+    /// Those of which jobs of their own wait, or did so in the last pass.
+    waiting: BTreeSet<usize>,
     capacity: u64,
 }
 
@@ -76,7 +82,9 @@ impl Entitlements {
         }
         let leaves = queues.iter().filter(|queue_use| queue_use.children.is_empty()).count();
         let names = policy.queues.iter().map(|queue| queue.name.clone()).collect();
-        (leaves > 1).then_some(Self { queues, names, places, capacity: u64::from(capacity.0) })
+        let top = (0..queues.len()).filter(|at| queues[*at].parent.is_none()).collect();
+        let (asking, waiting, capacity) = (BTreeSet::new(), BTreeSet::new(), capacity.0.into());
+        (leaves > 1).then_some(Self { queues, names, places, top, asking, waiting, capacity })
     }
 
     fn path(&self, queue: &QueueName) -> Vec<usize> {
@@ -96,7 +104,9 @@ impl Entitlements {
             self.queues[at].asked += gpus;
             if depth == 0 && gpus > 0 {
                 *self.queues[at].waiting.entry(gpus).or_default() += 1;
+                self.waiting.insert(at);
             }
+            self.note_asking(at);
         }
     }
 
@@ -115,6 +125,16 @@ impl Entitlements {
                     queue_use.waiting.remove(&gpus);
                 }
             }
+            self.note_asking(at);
+        }
+    }
+
+    /// Notes whether a queue without children asks for GPUs.
+    fn note_asking(&mut self, at: usize) {
+        let queue_use = &self.queues[at];
+        match queue_use.children.is_empty() && queue_use.asked > 0 {
+            true => _ = self.asking.insert(at),
+            false => _ = self.asking.remove(&at),
         }
     }
 
@@ -123,6 +143,7 @@ impl Entitlements {
         for at in self.path(queue) {
             self.queues[at].held += u64::from(gpus.0);
             self.queues[at].asked += u64::from(gpus.0);
+            self.note_asking(at);
         }
     }
 
@@ -132,24 +153,27 @@ impl Entitlements {
             let queue_use = &mut self.queues[at];
             queue_use.held = queue_use.held.saturating_sub(u64::from(gpus.0));
             queue_use.asked = queue_use.asked.saturating_sub(u64::from(gpus.0));
+            self.note_asking(at);
         }
     }
 
     /// Records the end of a pass: which queues are below their quotas, and how even the shares are.
     pub fn record_pass(&mut self, now: Time, sample: &mut Sample) {
-        for at in 0..self.queues.len() {
+        for at in std::mem::take(&mut self.waiting) {
             let smallest = self.queues[at].waiting.keys().next().copied();
             let smallest = smallest.filter(|gpus| *gpus <= self.room_within_quota(at));
             let waits = |most: u64| smallest.is_some_and(|gpus| gpus <= most);
             let (any, one) = (waits(u64::MAX), waits(ONE_GPU));
             self.queues[at].any.update(now, any);
             self.queues[at].one.update(now, one);
+            if !self.queues[at].waiting.is_empty() {
+                self.waiting.insert(at);
+            }
         }
         let fair_shares = self.fair_shares();
-        let leaves = (0..self.queues.len()).filter(|at| self.queues[*at].children.is_empty());
-        let asking = leaves.filter(|at| self.queues[*at].asked > 0);
+        let asking = self.asking.iter();
         let pairs: Vec<(f64, f64)> =
-            asking.map(|at| (self.queues[at].held as f64, fair_shares[at])).collect();
+            asking.map(|at| (self.queues[*at].held as f64, fair_shares[*at])).collect();
         // A queue without a fair share has no fraction of it; all that it holds counts as error.
         let with_share: Vec<(f64, f64)> =
             pairs.iter().copied().filter(|(_, share)| *share > 0.0).collect();
@@ -181,9 +205,7 @@ impl Entitlements {
     /// The fair share of each queue.
     fn fair_shares(&self) -> Vec<f64> {
         let mut fair_shares = vec![0.0; self.queues.len()];
-        let top: Vec<usize> =
-            (0..self.queues.len()).filter(|at| self.queues[*at].parent.is_none()).collect();
-        let mut open = vec![(self.capacity as f64, &top)];
+        let mut open = vec![(self.capacity as f64, &self.top)];
         while let Some((total, queues)) = open.pop() {
             self.divide(total, queues, &mut fair_shares);
             // Where no job asks for anything, the shares of all descendants are zero.
@@ -289,67 +311,4 @@ fn ppm(part: f64) -> u32 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// 16 GPUs; a has a quota of 8, b of 4 and a limit of 10, c no quota but twice the weight.
-    fn entitlements() -> Entitlements {
-        let queue = |name: &str, quota: Option<u32>, weight: u32| {
-            let name = QueueName::new(name).unwrap();
-            let mut queue = Queue { weight, ..Queue::with_defaults(name) };
-            queue.quota.amounts.gpus_any = quota.map(common::unit::Gpus);
-            queue
-        };
-        let mut queues = vec![queue("a", Some(8), 1), queue("b", Some(4), 1), queue("c", None, 2)];
-        queues[1].quota.at_most.gpus_any = Some(common::unit::Gpus(10));
-        let policy = Policy { queues, ..Policy::default() };
-        Entitlements::of(&policy, GpuMilli(16_000)).unwrap()
-    }
-
-    fn name(text: &str) -> QueueName {
-        QueueName::new(text).unwrap()
-    }
-
-    #[test]
-    fn the_fair_share_is_the_quota_and_a_part_of_the_rest_by_weight() {
-        let mut entitlements = entitlements();
-        entitlements.add_held(&name("b"), GpuMilli(10_000));
-        entitlements.add_waiting(&name("b"), GpuMilli(6000));
-        entitlements.add_waiting(&name("c"), GpuMilli(16_000));
-        let fair_shares = entitlements.fair_shares();
-        // b has a quota of 4, and a third of the other 12.
-        assert_eq!(fair_shares, [0.0, 8000.0, 8000.0]);
-        entitlements.add_waiting(&name("a"), GpuMilli(9000));
-        // a has a quota of 8 and b of 4; a fourth of the other 4 is all that a still asks for.
-        assert_eq!(entitlements.fair_shares(), [9000.0, 5000.0, 2000.0]);
-    }
-
-    #[test]
-    fn a_queue_is_below_while_a_job_waits_that_is_within_its_quota() {
-        let mut entitlements = entitlements();
-        let mut sample = Sample::default();
-        entitlements.add_held(&name("b"), GpuMilli(10_000));
-        entitlements.add_held(&name("c"), GpuMilli(6000));
-        // A job beyond the quota does not count.
-        entitlements.add_waiting(&name("a"), GpuMilli(9000));
-        entitlements.record_pass(Time(0), &mut sample);
-        entitlements.add_waiting(&name("a"), GpuMilli(2000));
-        entitlements.record_pass(Time(10), &mut sample);
-        entitlements.record_pass(Time(40), &mut sample);
-        entitlements.remove_waiting(&name("a"), GpuMilli(2000));
-        entitlements.add_waiting(&name("a"), GpuMilli(1000));
-        entitlements.record_pass(Time(50), &mut sample);
-        entitlements.remove_waiting(&name("a"), GpuMilli(1000));
-        entitlements.record_pass(Time(55), &mut sample);
-        let outcomes = entitlements.outcomes(Time(90));
-        assert_eq!((outcomes[0].below.0, outcomes[0].below_by_one.0), (45, 5));
-        assert_eq!((outcomes[1].below.0, outcomes[2].below.0), (0, 0));
-    }
-
-    #[test]
-    fn it_is_even_where_all_hold_the_same_part_of_their_fair_shares() {
-        assert_eq!(jain(&[(4.0, 8.0), (2.0, 4.0)]), Some(1.0));
-        assert_eq!(jain(&[(8.0, 8.0), (0.0, 4.0)]), Some(0.5));
-        assert_eq!(jain(&[(8.0, 8.0)]), None);
-    }
-}
+mod tests;

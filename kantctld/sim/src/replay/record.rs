@@ -101,10 +101,10 @@ impl<'a> Record<'a> {
         self.update_entitlements(at, Entitlements::remove_held);
         // Its nodes were found when it started.
         let nodes = self.outcome.jobs.get(at).map_or(&[][..], |job| &job.nodes);
-        for (node, share) in nodes.iter().zip(on.shares()) {
-            let gpus = self.tally.remove_share(*node, share);
-            self.outcome.heatmap.add(*node, gpus, from, to);
-        }
+        let tally = &mut self.tally;
+        let left = nodes.iter().zip(on.shares());
+        let left = left.map(|(node, share)| (*node, tally.remove_share(*node, share)));
+        self.outcome.heatmap.add(left, from, to);
     }
 
     /// Records its final end.

@@ -19,43 +19,41 @@ struct Use {
     /// Jobs that hold something.
     jobs: u32,
     leaf: Option<usize>,
+    /// What follows from those.
+    figures: Figures,
 }
 
 impl Use {
-    fn used(&self) -> u32 {
-        self.milli.iter().sum()
+    fn idle(gpus: Gpus, leaf: Option<usize>) -> Self {
+        let milli = vec![0; gpus.0 as usize];
+        let mut idle = Self { milli, leaf, ..Self::default() };
+        idle.figures = idle.count();
+        idle
     }
 
     fn total(&self) -> u32 {
         1000 * u32::try_from(self.milli.len()).unwrap_or(0)
     }
 
-    fn figures(&self) -> Figures {
+    fn count(&self) -> Figures {
+        let (used, total) = (self.milli.iter().sum(), self.total());
+        let whole = self.milli.iter().filter(|used| **used == 0).count();
+        let whole = Gpus(u32::try_from(whole).unwrap_or(0));
         Figures {
-            used: self.used(),
-            useless_to_8: self.unusable_by_8(),
-            is_broken: self.is_fragmented(),
+            used,
+            useless_to_8: unusable_free_gpus(EIGHT, GpuMilli(total - used), whole).0,
+            is_broken: is_partly_used(GpuMilli(used), GpuMilli(total)),
             is_idle: self.jobs == 0,
             has_gpus: !self.milli.is_empty(),
         }
     }
-
-    fn is_fragmented(&self) -> bool {
-        is_partly_used(GpuMilli(self.used()), GpuMilli(self.total()))
-    }
-
-    /// Free thousandths that jobs of 8 whole GPUs could not use.
-    fn unusable_by_8(&self) -> u32 {
-        let whole = self.milli.iter().filter(|used| **used == 0).count();
-        let whole = Gpus(u32::try_from(whole).unwrap_or(0));
-        unusable_free_gpus(EIGHT, GpuMilli(self.total() - self.used()), whole).0
-    }
 }
 
 /// What the sums count of a node.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Figures {
     used: u32,
+    /// Free thousandths that jobs of 8 whole GPUs could not use.
     useless_to_8: u32,
     is_broken: bool,
     is_idle: bool,
@@ -78,15 +76,14 @@ impl Tally {
         for node in nodes {
             let next = names.len();
             let leaf = node.leaf.as_deref().map(|leaf| *names.entry(leaf).or_insert(next));
-            let milli = vec![0; node.gpus.0 as usize];
-            tally.nodes.push(Use { milli, jobs: 0, leaf });
+            tally.nodes.push(Use::idle(node.gpus, leaf));
         }
         tally.leaves = vec![0; names.len()];
         let sums = &mut tally.sums;
         for node in tally.nodes.iter().filter(|node| node.total() > 0) {
             sums.total += GpuMilli(node.total());
             sums.free += GpuMilli(node.total());
-            sums.free_unusable_by_8 += GpuMilli(node.unusable_by_8());
+            sums.free_unusable_by_8 += GpuMilli(node.figures.useless_to_8);
             sums.nodes_with_gpus += Nodes(1);
             sums.nodes_whole_free += Nodes(1);
         }
@@ -113,7 +110,7 @@ impl Tally {
         jobs: impl Fn(u32) -> u32,
     ) -> GpuMilli {
         let Some(one) = self.nodes.get_mut(node.0 as usize) else { return GpuMilli::ZERO };
-        let before = one.figures();
+        let before = one.figures;
         let each = share.gpu_milli.unwrap_or(GpuMilli::WHOLE).0;
         for index in &share.gpus {
             if let Some(used) = one.milli.get_mut(usize::from(index.0)) {
@@ -121,7 +118,8 @@ impl Tally {
             }
         }
         one.jobs = jobs(one.jobs);
-        let (after, leaf) = (one.figures(), one.leaf);
+        one.figures = one.count();
+        let (after, leaf) = (one.figures, one.leaf);
         self.update_sums(before, after, leaf);
         share.gpus_milli()
     }

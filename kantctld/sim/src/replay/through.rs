@@ -69,31 +69,31 @@ impl WholeController {
         Ok(events)
     }
 
-    /// Every node of a job's attempt reports this of its step.
+    /// Every node of a job's attempt reports this of its step. Adds the events to earlier ones.
     fn report(
         &mut self,
+        events: &mut Vec<Event>,
         key: JobKey,
         phase: StepPhase,
         now: Time,
-    ) -> Result<Vec<Event>, ReplayError> {
+    ) -> Result<(), ReplayError> {
         let expected = "running";
         let wrong = || ReplayError::WrongState { job: u64::from(key.job.0), expected };
         let (_, element) = self.state.element(key).ok_or_else(wrong)?;
         let id = AttemptId { key, attempt: element.attempt };
         let allocation = element.run.as_ref().ok_or_else(wrong)?.allocation.clone();
         // One event for each share, and a few of the job.
-        let mut events = Vec::with_capacity(allocation.shares().len() + 2);
+        events.reserve(allocation.shares().len() + 2);
+        let first = events.len();
         let mut steps = vec![StepStatus { id, phase }];
         for share in allocation.shares() {
             let command = Command::ReportSteps { node: share.node.clone(), steps };
             let report = Stamped { at: now, command };
-            let answer = state::apply(&mut self.state, &report);
-            none_refused(&answer)?;
-            events.extend(answer);
+            state::apply_to(&mut self.state, events, &report);
             let Command::ReportSteps { steps: same, .. } = report.command else { break };
             steps = same;
         }
-        Ok(events)
+        none_refused(&events[first..])
     }
 
     /// All nodes have left a job, which must be in this phase then.
@@ -117,7 +117,8 @@ impl WholeController {
             message,
             steps: Vec::new(),
         };
-        let events = self.report(key, StepPhase::Ended(Box::new(end)), now)?;
+        let mut events = Vec::new();
+        self.report(&mut events, key, StepPhase::Ended(Box::new(end)), now)?;
         self.keeper.update(&self.state, &events);
         if self.state.element(key).is_none_or(|(_, element)| element.phase != then) {
             let expected = if then == Phase::Done { "over" } else { "waiting again" };
@@ -180,7 +181,7 @@ impl Stage for WholeController {
             let running = StepPhase::Running { since: now, suspended: false };
             for decision in &round.decisions {
                 if let Decision::Start { key, .. } = decision {
-                    events.extend(self.report(*key, running.clone(), now)?);
+                    self.report(&mut events, *key, running.clone(), now)?;
                 }
             }
             self.keeper.update(&self.state, &events);

@@ -28,28 +28,34 @@ impl Heatmap {
         Self { bucket: Span::from_seconds(1), rows: vec![Vec::new(); nodes] }
     }
 
-    /// Records that a node had this much of its GPUs allocated from `from` to `to`. A replay calls
-    /// this when a job leaves a node. Unknown nodes are ignored.
-    pub fn add(&mut self, node: NodeIndex, gpus: GpuMilli, from: Time, to: Time) {
+    /// Records that each of these nodes had this much of its GPUs allocated from `from` to `to`. A
+    /// replay calls this when a job leaves its nodes. Unknown nodes are ignored.
+    pub fn add(
+        &mut self,
+        nodes: impl IntoIterator<Item = (NodeIndex, GpuMilli)>,
+        from: Time,
+        to: Time,
+    ) {
         while to.0.div_ceil(self.bucket.0) > BUCKETS_MAX as u64 {
             self.join_pairs();
         }
         let width = self.bucket.0;
-        let Some(row) = self.rows.get_mut(node.0 as usize) else { return };
-        if from >= to {
-            return;
-        }
         // At most BUCKETS_MAX by the loop above, so both fit.
         let first = usize::try_from(from.0 / width).unwrap_or(BUCKETS_MAX);
         let end = usize::try_from(to.0.div_ceil(width)).unwrap_or(BUCKETS_MAX);
-        if row.len() < end {
-            row.resize(end, 0);
-        }
-        let mut at = from.0;
-        for (bucket, sum) in (first as u64..).zip(&mut row[first..end]) {
-            let until = to.0.min((bucket + 1) * width);
-            *sum += (until - at) * u64::from(gpus.0);
-            at = until;
+        for (node, gpus) in nodes {
+            let Some(row) = self.rows.get_mut(node.0 as usize).filter(|_| from < to) else {
+                continue;
+            };
+            if row.len() < end {
+                row.resize(end, 0);
+            }
+            let mut at = from.0;
+            for (bucket, sum) in (first as u64..).zip(&mut row[first..end]) {
+                let until = to.0.min((bucket + 1) * width);
+                *sum += (until - at) * u64::from(gpus.0);
+                at = until;
+            }
         }
     }
 
@@ -87,7 +93,7 @@ mod tests {
     #[test]
     fn gpu_time_falls_into_the_buckets_it_was_used_in() {
         let mut heatmap = Heatmap::new(2);
-        heatmap.add(NodeIndex(1), GpuMilli(500), Time(500), Time(2250));
+        heatmap.add([(NodeIndex(1), GpuMilli(500))], Time(500), Time(2250));
         assert_eq!(heatmap.rows()[0], [0; 0]);
         assert_eq!(heatmap.rows()[1], [250_000, 500_000, 125_000]);
     }
@@ -95,7 +101,7 @@ mod tests {
     #[test]
     fn a_node_that_is_not_there_changes_nothing() {
         let mut heatmap = Heatmap::new(1);
-        heatmap.add(NodeIndex(1), GpuMilli(500), Time(0), Time(1000));
+        heatmap.add([(NodeIndex(1), GpuMilli(500))], Time(0), Time(1000));
         assert_eq!(heatmap, Heatmap::new(1));
     }
 
@@ -106,7 +112,7 @@ mod tests {
         ) {
             let mut heatmap = Heatmap::new(3);
             for (node, from, length) in &parts {
-                heatmap.add(NodeIndex(*node), GpuMilli(8), Time(*from), Time(from + length));
+                heatmap.add([(NodeIndex(*node), GpuMilli(8))], Time(*from), Time(from + length));
             }
             prop_assert!(heatmap.bucket_count() <= BUCKETS_MAX);
             let noted: u64 = heatmap.rows().iter().flatten().sum();

@@ -154,7 +154,7 @@ pub(super) mod tests {
             [(0, 8, 0, 100), (1, 4, 0, 50), (0, 8, 100, 150), (1, 8, 100, 150)]
         {
             let gpus = GpuMilli(gpus * 1000);
-            outcome.heatmap.add(NodeIndex(node), gpus, Time(from * 1000), Time(to * 1000));
+            outcome.heatmap.add([(NodeIndex(node), gpus)], Time(from * 1000), Time(to * 1000));
         }
         outcome
     }

@@ -62,14 +62,20 @@ use common::reason::Refusal;
 /// Carries out a command at the later of its stamp and the last command's. The same state and
 /// command give the same state and events, on every replica and in every replay.
 pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
-    state.now = state.now.max(stamped.at);
     let mut events = Vec::new();
-    let result = carry_out(state, &mut events, &stamped.command);
-    dependents::resolve(state, &mut events);
+    apply_to(state, &mut events, stamped);
+    events
+}
+
+/// The same, and adds the events to those of earlier commands.
+pub fn apply_to(state: &mut State, events: &mut Vec<Event>, stamped: &Stamped<Command>) {
+    state.now = state.now.max(stamped.at);
+    let first = events.len();
+    let result = carry_out(state, events, &stamped.command);
+    dependents::resolve(state, events, first);
     if let Err(refusal) = result {
         events.push(Event::CommandRefused(refusal));
     }
-    events
 }
 
 /// Calls the function of the command.

@@ -14,7 +14,8 @@ pub(super) fn apply(
     node: &NodeName,
     steps: &[StepStatus],
 ) -> Result<(), Refusal> {
-    if state.node(node).is_none() {
+    // Each report looks this node up again, for a change.
+    if state.nodes.get_mut(node).is_none() {
         return Err(Refusal::UnknownNode { name: node.clone() });
     }
     for status in steps {

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
     use common::cpuset::CpuSet;
     use common::id::{JobId, NodeName};
-    use common::resource::Share;
+    use common::resource::{GpuList, Share};
     use common::unit::{Bytes, Nodes};
 
     /// Four tasks on the first node, two on the second, two on the third.
@@ -99,7 +99,7 @@ mod tests {
             tasks: Tasks(tasks),
             cpus: CpuSet::first_n(1),
             memory: Bytes(1),
-            gpus: Vec::new(),
+            gpus: GpuList::new(),
             gpu_milli: None,
         };
         Allocation::new([("a", 4), ("b", 2), ("c", 2)].map(share).to_vec()).unwrap()

@@ -138,7 +138,7 @@ mod tests {
     /// Follows the events and returns how many reports of changed dependencies that causes.
     fn moves(state: &mut State, events: impl Iterator<Item = Event>) -> usize {
         let mut events: Vec<Event> = events.collect();
-        resolve(state, &mut events);
+        resolve(state, &mut events, 0);
         events.iter().filter(|event| matches!(event, Event::DependencyMoved { .. })).count()
     }
 

@@ -2,6 +2,7 @@
 
 use common::cpuset::CpuSet;
 use common::id::{AttemptId, GpuIndex};
+use common::resource::GpuList;
 use common::unit::{Bytes, GpuMilli};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -15,7 +16,7 @@ pub struct Holdings {
     cpus: CpuSet,
     memory: Bytes,
     /// All GPUs that are allocated, wholly or in part, in ascending order.
-    gpus: Vec<GpuIndex>,
+    gpus: GpuList,
     /// The allocated part of each shared GPU.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     parts: BTreeMap<GpuIndex, GpuMilli>,
@@ -27,7 +28,7 @@ pub struct Held {
     pub cpus: CpuSet,
     pub memory: Bytes,
     /// In ascending order.
-    pub gpus: Vec<GpuIndex>,
+    pub gpus: GpuList,
     /// The part of each GPU; `None` if the GPUs are held whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_milli: Option<GpuMilli>,
@@ -84,14 +85,15 @@ impl Holdings {
     pub(super) fn insert(&mut self, id: AttemptId, held: Held) {
         self.cpus.insert_all(&held.cpus);
         self.memory += held.memory;
-        self.gpus.reserve(held.gpus.len());
-        for gpu in &held.gpus {
-            if let Err(at) = self.gpus.binary_search(gpu) {
-                self.gpus.insert(at, *gpu);
-            }
-            if let Some(part) = held.gpu_milli {
-                *self.parts.entry(*gpu).or_default() += part;
-            }
+        if self.holders.is_empty() {
+            self.gpus = held.gpus.clone();
+        } else {
+            let more = held.gpus.iter().filter(|gpu| self.gpus.binary_search(gpu).is_err());
+            self.gpus = self.gpus.iter().chain(more).copied().collect();
+            self.gpus.sort_unstable();
+        }
+        for (gpu, part) in held.gpus.iter().filter_map(|gpu| Some((gpu, held.gpu_milli?))) {
+            *self.parts.entry(*gpu).or_default() += part;
         }
         let at = self.holders.partition_point(|(other, _)| *other < id);
         self.holders.insert(at, (id, held));
@@ -101,18 +103,26 @@ impl Holdings {
     pub(super) fn remove(&mut self, id: AttemptId) {
         let Ok(at) = self.holders.binary_search_by_key(&id, |(id, _)| *id) else { return };
         let (_, held) = self.holders.remove(at);
+        if self.holders.is_empty() {
+            // The list of holders keeps its memory for the next ones.
+            *self = Self { holders: std::mem::take(&mut self.holders), ..Self::default() };
+            return;
+        }
         self.cpus.remove_all(&held.cpus);
         self.memory -= held.memory;
-        for gpu in &held.gpus {
-            if let (Some(part), Some(sum)) = (held.gpu_milli, self.parts.get_mut(gpu)) {
-                *sum -= part;
-                if *sum > GpuMilli::ZERO {
-                    continue;
-                }
+        let mut gone = held.gpus.to_vec();
+        gone.retain(|gpu| {
+            let (Some(part), Some(sum)) = (held.gpu_milli, self.parts.get_mut(gpu)) else {
+                return true;
+            };
+            *sum -= part;
+            let is_gone = *sum == GpuMilli::ZERO;
+            if is_gone {
                 self.parts.remove(gpu);
             }
-            self.gpus.retain(|other| other != gpu);
-        }
+            is_gone
+        });
+        self.gpus = self.gpus.iter().filter(|gpu| !gone.contains(gpu)).copied().collect();
     }
 }
 

@@ -69,7 +69,7 @@ fn a_job_gets_the_part_it_asked_for_and_of_one_gpu() {
     let other = StartRefusal::OtherPart(name("g1"));
     assert_eq!(refusal(&house.enact(id, vec![part(0, 400)])), other);
     assert_eq!(refusal(&house.enact(id, vec![share("g1", 0, 1, &[1])])), other);
-    let two = Share { gpus: vec![GpuIndex(0), GpuIndex(1)], ..part(0, 500) };
+    let two = Share { gpus: [GpuIndex(0), GpuIndex(1)].into(), ..part(0, 500) };
     assert_eq!(refusal(&house.enact(id, vec![two])), other);
 }
 

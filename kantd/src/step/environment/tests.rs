@@ -236,7 +236,7 @@ fn a_job_without_gpus_sees_none() {
     let node = NodeName::new("g1").unwrap();
     let cpus = common::cpuset::CpuSet::first_n(1);
     let share =
-        Share { gpu_milli: None, node, tasks: Tasks(1), cpus, memory: Bytes(0), gpus: vec![] };
+        Share { gpu_milli: None, node, tasks: Tasks(1), cpus, memory: Bytes(0), gpus: [].into() };
     launch.allocation = Allocation::new(vec![share]).unwrap();
     launch.time_limit = None::<Span>;
     let environment = built(launch, "g1");

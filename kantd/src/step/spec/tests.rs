@@ -58,7 +58,7 @@ fn an_order_for_another_node_or_missing_gpus_is_refused() {
     assert!(stranger.contains("does not name node g3"), "{stranger}");
     let mut launch = example_launch();
     let mut shares = launch.allocation.shares().to_vec();
-    shares[0].gpus = vec![GpuIndex(5)];
+    shares[0].gpus = [GpuIndex(5)].into();
     launch.allocation = Allocation::new(shares).unwrap();
     let lost = example(launch, "g1").unwrap_err().to_string();
     assert!(lost.contains("no GPU 5"), "{lost}");

@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail, ensure};
 use common::cpuset::CpuSet;
 use common::id::{ArrayIndex, AttemptId, Gid, JobId, JobKey, RequestKey, Uid};
 use common::job::{Ask, Attribute, JobSize, Owner, Patch};
-use common::resource::{Allocation, Request, Share};
+use common::resource::{Allocation, GpuList, Request, Share};
 use common::time::{Span, Time};
 use common::unit::{Bytes, Cpus, Nodes, Tasks};
 use common::wire::node::{StepPhase, StepStatus};
@@ -178,7 +178,7 @@ impl TestState {
                     tasks: Tasks(1),
                     cpus: CpuSet::from_iter([index % CPUS]),
                     memory: Bytes(1 << 20),
-                    gpus: Vec::new(),
+                    gpus: GpuList::new(),
                     gpu_milli: None,
                 };
                 let allocation = Allocation::new(names.iter().map(share).collect())?;

@@ -33,10 +33,9 @@ impl ClaimJudge {
             match held {
                 None => differences.push(format!("{id} lives on {node}, and holds nothing")),
                 Some((_, held)) => {
-                    let gpus: Vec<_> = held.gpus.to_vec();
                     let is_same = held.cpus == share.cpus
                         && held.memory == share.memory
-                        && gpus == share.gpus;
+                        && held.gpus == share.gpus;
                     if !is_same {
                         differences.push(format!("{id} on {node} has other things than it holds"));
                     }

@@ -243,7 +243,7 @@ fn a_share_of_a_gpu_is_shown_as_a_fraction() {
             tasks: Tasks(1),
             cpus: CpuSet::first_n(1),
             memory: Bytes::from_mib(1024),
-            gpus: vec![GpuIndex(3)],
+            gpus: [GpuIndex(3)].into(),
         }])
         .unwrap(),
     );

@@ -14,7 +14,7 @@ use common::id::Attempt;
 use common::job::PreemptReason;
 use common::policy::{Limits, VictimMode};
 use common::reason::WaitReason;
-use common::resource::{GpuRequest, Request, Share};
+use common::resource::{GpuList, GpuRequest, Request, Share};
 use common::time::Time;
 use common::topology::{Level, Nearness};
 use common::unit::{Bytes, Cpus, Gpus, Nodes, Tasks};
@@ -31,7 +31,7 @@ fn share(node: &str, tasks: u32, cpus: &str) -> Share {
         tasks: Tasks(tasks),
         cpus: cpus.parse().unwrap(),
         memory: Bytes(u64::from(tasks) << 20),
-        gpus: Vec::new(),
+        gpus: GpuList::new(),
     }
 }
 

@@ -39,7 +39,7 @@ fn limits_hold_for_all_jobs_together() {
 fn gpu_minutes_are_those_to_go() {
     let mut snapshot = cluster();
     change(&mut snapshot, |request| request.gpus = Some(GpuRequest::PerNode(Gpus(2))));
-    let gpus = vec![GpuIndex(0), GpuIndex(1)];
+    let gpus = [GpuIndex(0), GpuIndex(1)].into();
     let start = [start(1, vec![Share { gpus, ..share("g", 2, "0-1") }])];
     let mut with = |minutes| {
         let limits = Limits { gpu_minutes: Some(minutes), ..Limits::default() };

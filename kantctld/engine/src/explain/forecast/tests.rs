@@ -67,7 +67,7 @@ fn who_would_start_too_late_for_the_deadline_is_expected_at_no_time() {
 fn a_job_of_higher_priority_that_may_begin_at_the_promised_time_goes_first() {
     let mut snapshot = snapshot(["b", "c"].map(|name| gpu_node(name, 8)).to_vec());
     for (number, node) in [(800, "b"), (801, "c")] {
-        let one = Share { gpus: vec![GpuIndex(0)], ..share(node, "0") };
+        let one = Share { gpus: [GpuIndex(0)].into(), ..share(node, "0") };
         run(&mut snapshot, number, one, Some(in_minutes(12)));
     }
     let mut request = gpu_request(8);

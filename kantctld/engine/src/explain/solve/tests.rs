@@ -199,7 +199,7 @@ fn a_job_that_runs_with_tasks_here_and_there_moves_as_a_whole() {
         Request { tasks: Tasks(3), gpus: Some(GpuRequest::PerTask(Gpus(1))), ..gpu_request(0) };
     house.stays(1, &["b"], 2).stays(2, &["c"], 3);
     let free = [GpuIndex(0), GpuIndex(1), GpuIndex(2)];
-    let held = Share { gpus: free.to_vec(), tasks: Tasks(3), ..share("a", "0-2") };
+    let held = Share { gpus: free.to_vec().into(), tasks: Tasks(3), ..share("a", "0-2") };
     let job = of(3, loose, "q", "low");
     house.again.insert(key(3), job.clone());
     house.snapshot.set_waiting(job);
@@ -211,8 +211,11 @@ fn a_job_that_runs_with_tasks_here_and_there_moves_as_a_whole() {
 fn a_share_of_a_gpu_that_keeps_it_from_being_whole_moves_onto_another_shared_one() {
     let mut house = House::new(&[2, 2]);
     for (job, node) in [(1, "a"), (2, "b")] {
-        let held =
-            Share { gpus: vec![GpuIndex(0)], gpu_milli: Some(GpuMilli(400)), ..share(node, "0") };
+        let held = Share {
+            gpus: [GpuIndex(0)].into(),
+            gpu_milli: Some(GpuMilli(400)),
+            ..share(node, "0")
+        };
         let asked = of(job, crate::testing::share_request(400), "q", "low");
         house.again.insert(key(job), asked.clone());
         house.snapshot.set_waiting(asked);

@@ -4,8 +4,7 @@ use crate::model::cluster::class::{Class, bits};
 use crate::model::cluster::node::Holder;
 use crate::model::cluster::tally::Takes;
 use common::cpuset::CpuSet;
-use common::id::GpuIndex;
-use common::resource::{Request, Resources};
+use common::resource::{GpuList, Request, Resources};
 use common::unit::{Bytes, Cpus, GpuMilli, Gpus};
 
 /// All thousandths of a GPU.
@@ -97,10 +96,8 @@ impl Free {
     }
 
     /// The GPUs at these positions, ascending.
-    pub fn indices(class: &Class, mask: u128) -> Vec<GpuIndex> {
-        let mut indices = Vec::with_capacity(mask.count_ones() as usize);
-        indices.extend(bits(mask).filter_map(|at| class.gpu(at)));
-        indices
+    pub fn indices(class: &Class, mask: u128) -> GpuList {
+        bits(mask).filter_map(|at| class.gpu(at)).collect()
     }
 
     /// The tightest GPUs with room for a share each, by position. Fewer than asked for if there are

@@ -174,7 +174,7 @@ impl ClusterIndex {
         self.last_version += 1;
         self.versions = vec![self.last_version; self.nodes.len()];
         self.names = NodeNames::default();
-        self.nodes.iter().for_each(|_| self.names.add(|at| &self.nodes[at as usize].name));
+        self.nodes.iter().for_each(|node| self.names.add(&node.name));
     }
 
     pub fn node(&self, at: NodeIndex) -> &Node {

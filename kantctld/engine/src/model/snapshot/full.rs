@@ -4,6 +4,7 @@
 
 use super::Snapshot;
 use crate::model::cluster::NodeIndex;
+use crate::model::cluster::node::NEVER;
 use crate::model::cluster::tally::Takes;
 use crate::model::wait_queue::{KindId, PartId};
 use common::time::Time;
@@ -35,7 +36,32 @@ pub(crate) struct Candidates {
 /// For each node, when it will have room for one node's part of some kinds, if no other job starts
 /// and nothing is kept there, with the version of the node that was asked.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct ReadyTimes(pub Vec<(u64, Time)>);
+pub(crate) struct ReadyTimes(Vec<(u64, Time)>);
+
+impl ReadyTimes {
+    /// When a node will be ready, if it was asked at this version.
+    pub fn at(&self, at: NodeIndex, version: u64) -> Option<Time> {
+        self.0.get(at.at()).filter(|(known, _)| *known == version).map(|(_, time)| *time)
+    }
+
+    /// Adds the answers of some of this many nodes.
+    pub fn update(&mut self, nodes: usize, asked: &[Ready]) {
+        self.0.resize(nodes, (0, NEVER));
+        for one in asked {
+            if let Some(known) = self.0.get_mut(one.at.at()) {
+                *known = (one.version, one.time);
+            }
+        }
+    }
+}
+
+/// When one node will be ready, and the version of the node that was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ready {
+    pub at: NodeIndex,
+    pub version: u64,
+    pub time: Time,
+}
 
 /// What a round found full. All values compare as equal, so that rounds with equal decisions are
 /// equal.
@@ -44,8 +70,8 @@ pub struct Full {
     pub(crate) parts: BTreeMap<PartId, Candidates>,
     /// Kinds without room that an idle cluster could hold.
     pub(crate) possible: BTreeSet<KindId>,
-    /// For parts of jobs whose starts were planned.
-    pub(crate) ready: BTreeMap<PartId, Arc<ReadyTimes>>,
+    /// For parts of jobs whose starts were planned: the nodes that were asked.
+    pub(crate) ready: BTreeMap<PartId, Vec<Ready>>,
 }
 
 impl PartialEq for Full {
@@ -75,8 +101,8 @@ impl Remembered {
     }
 
     /// When nodes will be ready for this part.
-    pub fn ready_times(&self, part: PartId) -> Option<&Arc<ReadyTimes>> {
-        self.ready.get(&part)
+    pub fn ready(&self, part: PartId) -> Option<&ReadyTimes> {
+        self.ready.get(&part).map(Arc::as_ref)
     }
 
     /// The nodes on which resources were freed since then. A node may be listed more than once.
@@ -95,9 +121,12 @@ impl Snapshot {
     pub fn set_full(&mut self, full: Full) {
         self.full.parts.extend(full.parts);
         self.full.possible.extend(full.possible);
-        self.full.ready.extend(full.ready.clone());
+        for (part, asked) in &full.ready {
+            let known = self.full.ready.entry(*part).or_default();
+            Arc::make_mut(known).update(self.cluster.len(), asked);
+        }
         if self.full.ready.len() > READY_MAX {
-            self.full.ready = full.ready;
+            self.full.ready.retain(|part, _| full.ready.contains_key(part));
         }
         let most = 2 * self.wait_queue.kinds_len() + FREED_MAX;
         if self.full.parts.len() + self.full.possible.len() > 2 * most {

@@ -13,7 +13,7 @@ mod planned_start;
 mod read;
 
 pub use full::Full;
-pub(crate) use full::{Candidates, FREED_MAX, ReadyTimes};
+pub(crate) use full::{Candidates, FREED_MAX, Ready, ReadyTimes};
 pub use growing::Growing;
 pub use planned_start::PlannedStart;
 
@@ -155,7 +155,7 @@ impl Snapshot {
             // The job may ask for less than what was kept for it.
             self.freed = Freed::Everywhere;
         }
-        self.wait_queue.set(Arc::new(job));
+        self.wait_queue.set(job);
     }
 
     /// Sets a running job and what it holds. It no longer waits.

@@ -42,9 +42,11 @@ impl KindKey {
             together: job.together,
         }
     }
-}
 
-impl KindKey {
+    pub const fn request(&self) -> &Arc<Request> {
+        &self.request
+    }
+
     /// The same for one of its nodes. A kind whose parts may differ has this to itself.
     pub fn of_one_node(&self) -> Self {
         let request = &*self.request;

@@ -13,6 +13,7 @@ pub(crate) use kind::{Kind, KindFacts, KindId, KindKey, PartId};
 use crate::model::job::WaitingJob;
 use crate::model::rank::Rank;
 use common::id::JobKey;
+use common::resource::Request;
 use common::time::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -38,6 +39,8 @@ pub(crate) struct WaitQueue {
     by_rank: BTreeMap<(Rank, KindId), KindFacts>,
     kind_by_key: BTreeMap<KindKey, KindId>,
     next_kind: u32,
+    /// What jobs ask for, and how many kinds ask for it.
+    requests: BTreeMap<Arc<Request>, u32>,
     /// What kinds ask of one node, and how many kinds ask for it.
     parts: BTreeMap<KindKey, (PartId, u32)>,
     next_part: u32,
@@ -48,9 +51,14 @@ pub(crate) struct WaitQueue {
 }
 
 impl WaitQueue {
-    /// Adds or changes a job.
-    pub fn set(&mut self, job: Arc<WaitingJob>) {
+    /// Adds or changes a job. Jobs that ask for the same share their request, which is compared
+    /// often.
+    pub fn set(&mut self, mut job: WaitingJob) {
         self.remove(job.key);
+        if let Some((known, _)) = self.requests.get_key_value(&job.request) {
+            job.request = known.clone();
+        }
+        let job = Arc::new(job);
         if let Some(first) = job.together {
             self.together.entry(first).or_default().insert(job.key);
         }
@@ -87,6 +95,7 @@ impl WaitQueue {
         let id = *self.kind_by_key.entry(key.clone()).or_insert(next);
         if id == next {
             self.next_kind += 1;
+            *self.requests.entry(key.request().clone()).or_default() += 1;
             let next_part = PartId(self.next_part);
             let part = self.parts.entry(key.of_one_node()).or_insert((next_part, 0));
             part.1 += 1;
@@ -136,6 +145,12 @@ impl WaitQueue {
             && let Some(kind) = self.kinds.remove(&class.kind)
         {
             self.kind_by_key.remove(kind.key());
+            if let Some(kinds) = self.requests.get_mut(kind.key().request()) {
+                *kinds -= 1;
+                if *kinds == 0 {
+                    self.requests.remove(kind.key().request());
+                }
+            }
             let part = kind.key().of_one_node();
             if let Some((_, kinds)) = self.parts.get_mut(&part) {
                 *kinds -= 1;

@@ -5,18 +5,19 @@
 
 use crate::model::cluster::NodeIndex;
 use crate::model::cluster::node::NEVER;
-use crate::model::snapshot::ReadyTimes;
+use crate::model::snapshot::{Ready, ReadyTimes};
 use crate::place::backfill::earliest::{Earliest, Size, Window, add_ready_intervals};
 use crate::place::node_search::NodeSearch;
 use common::time::{Span, Time};
 
 /// The earliest time on equivalent nodes without bookings, for a job without a limit on its group.
-/// Only nodes that changed since the last time are asked.
+/// Only nodes that changed since the last time are asked: `known` is from earlier rounds, and
+/// `asked`, by node, from this one.
 pub(crate) fn earliest_with(
     search: &NodeSearch<'_>,
     size: Size,
     window: Window,
-    ReadyTimes(known): &mut ReadyTimes,
+    (known, asked): (Option<&ReadyTimes>, &mut Vec<Ready>),
 ) -> Option<Earliest> {
     const NOW: Time = Time(0);
     let (cluster, trial) = (search.cluster(), search.trial);
@@ -29,13 +30,21 @@ pub(crate) fn earliest_with(
         first
     };
     let allows_all = search.shape.may_have_all() && cluster.unusable_count() == 0;
-    known.resize(cluster.len(), (0, NEVER));
-    let times = (0..).map(NodeIndex).zip(known).map(|(at, (version, time))| {
-        let is_changed = trial.version_of(at) > 0;
-        if !is_changed && *version != cluster.version_of(at) {
-            (*version, *time) = (cluster.version_of(at), ask(at));
-        }
-        let time = if is_changed { ask(at) } else { *time };
+    let mut before = std::mem::take(asked).into_iter().peekable();
+    let times = (0..).map(NodeIndex).take(cluster.len()).map(|at| {
+        let version = cluster.version_of(at);
+        let known = || known.and_then(|known| known.at(at, version));
+        let before = before.next_if(|one| one.at == at);
+        asked.extend(before);
+        let time = if trial.version_of(at) > 0 {
+            ask(at)
+        } else if let Some(time) = before.map(|one| one.time).or_else(known) {
+            time
+        } else {
+            let time = ask(at);
+            asked.push(Ready { at, version, time });
+            time
+        };
         match time {
             NEVER => NEVER,
             _ if !(allows_all || search.allows(at)) => NEVER,

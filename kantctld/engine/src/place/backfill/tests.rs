@@ -53,7 +53,7 @@ proptest! {
             *left -= milli;
             let gpu_milli = (*milli < 1000).then_some(GpuMilli(*milli));
             let cpu = format!("{job}");
-            let gpus = vec![GpuIndex(*gpu)];
+            let gpus = [GpuIndex(*gpu)].into();
             let share = Share { gpus, gpu_milli, ..share("a", &cpu) };
             run(&mut cluster, job, share, Some(minute(*end)));
         }
@@ -134,9 +134,13 @@ proptest! {
             let search = state.node_search_of(&job, &shape, placing, &[]);
             let window = Window { after: now, by: None };
             let size = part_sizes(&search, Nodes(nodes))[0];
-            let found = earliest_with(&search, size, window, &mut known);
-            prop_assert_eq!(found, earliest(&search, job.time_limit, window));
+            let mut asked = Vec::new();
+            for _ in 0..2 {
+                let found = earliest_with(&search, size, window, (Some(&known), &mut asked));
+                prop_assert_eq!(found, earliest(&search, job.time_limit, window));
+            }
             drop(state);
+            known.update(names.len(), &asked);
             running.pop().into_iter().for_each(|job| cluster.remove_job(key(job)));
         }
     }
@@ -148,7 +152,7 @@ fn nodes_that_end_late_are_not_asked_when_they_have_room() {
         let names: Vec<String> = (0..count).map(|at| format!("n{at:03}")).collect();
         let mut cluster = snapshot(names.iter().map(|name| gpu_node(name, 1)).collect());
         for (job, name) in (1..).zip(&names) {
-            let share = Share { gpus: vec![GpuIndex(0)], ..share(name, "0") };
+            let share = Share { gpus: [GpuIndex(0)].into(), ..share(name, "0") };
             // The later a node's name, the sooner its job ends.
             let end = minute(1 + count - u64::from(job));
             run(&mut cluster, job, share, Some(end));

@@ -14,22 +14,24 @@
 //! two: 0,1. Job 2 asks for one: 2. Job 3 asks for one: 3. Had there been another free pair, job 3
 //! would not have split it.
 
-use crate::model::cluster::class::Class;
+use crate::model::cluster::class::{Class, bits};
 use common::gpu::GpuPath;
 use common::id::GpuIndex;
 use common::node::Inventory;
+use common::resource::GpuList;
 
 /// All sets are tried for at most this many free GPUs: at most 12,870 sets (8 of 16).
 pub(crate) const TRIED_MAX: usize = 16;
 
-/// Chooses `count` of the free GPUs (ascending); all of them if there are no more. The result is
-/// ascending, too.
-pub(crate) fn choose(class: &Class, mut free: Vec<GpuIndex>, count: usize) -> Vec<GpuIndex> {
+/// Chooses `count` of the free GPUs, by their positions; all of them if there are no more. The
+/// result is ascending.
+pub(crate) fn choose(class: &Class, free: u128, count: usize) -> GpuList {
+    let gpus = bits(free).filter_map(|at| class.gpu(at));
     // If all GPUs are equivalent, take the lowest numbers, which the search below would find, too.
-    if count == 0 || free.len() <= count || class.gpus_are_equal {
-        free.truncate(count);
-        return free;
+    if count == 0 || free.count_ones() as usize <= count || class.gpus_are_equal {
+        return gpus.take(count).collect();
     }
+    let free: Vec<GpuIndex> = gpus.collect();
     let inventory = &class.inventory;
     let links = Links::of(inventory, &free);
     let chosen = match free.len() {

@@ -8,7 +8,7 @@ use crate::model::cluster::tally::Takes;
 use crate::model::job::{UNLIMITED, WaitingJob};
 use crate::model::shape::{Placing, Shape};
 use crate::model::shape_cache::ShapeIndex;
-use crate::model::snapshot::{Candidates, FREED_MAX, Full, ReadyTimes, Snapshot};
+use crate::model::snapshot::{Candidates, FREED_MAX, Full, Ready, Snapshot};
 use crate::model::wait_queue::{KindFacts, KindId, PartId};
 use crate::place::node_search::NodeSearch;
 use crate::place::node_search::bookings::Bookings;
@@ -39,7 +39,7 @@ pub(super) struct FoundFull {
     /// Kinds without room that an idle cluster could hold.
     pub possible: BTreeSet<KindId>,
     /// When nodes will be ready for parts of jobs whose starts were planned.
-    pub ready: BTreeMap<PartId, Arc<ReadyTimes>>,
+    pub ready: BTreeMap<PartId, Vec<Ready>>,
 }
 
 /// The only nodes that may hold a part of a job, ascending.

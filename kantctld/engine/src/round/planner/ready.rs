@@ -8,7 +8,6 @@ use crate::model::job::WaitingJob;
 use crate::model::shape_cache::ShapeIndex;
 use crate::place::backfill::earliest::{Size, Window};
 use crate::place::backfill::ready_times::earliest_with;
-use std::sync::Arc;
 
 impl RoundState<'_> {
     /// When and where a job will have room. `None`: the times are not kept for such a job.
@@ -32,14 +31,10 @@ impl RoundState<'_> {
         let kind = queue.kind_of(queue.class(queue.class_of(job.key)?)?.kind)?;
         let nodes = shape.node_count()?;
         let size = Size { part: shape.demand.even_part(nodes, 0), need: nodes.0 };
-        let known = self
-            .found_full
-            .ready
-            .get(&kind.part)
-            .or_else(|| self.snapshot.full.ready_times(kind.part));
-        let mut known = known.cloned().unwrap_or_default();
-        let found = earliest_with(&search, size, window, Arc::make_mut(&mut known));
-        self.found_full.ready.insert(kind.part, known);
+        let known = self.snapshot.full.ready(kind.part);
+        let mut asked = self.found_full.ready.get(&kind.part).cloned().unwrap_or_default();
+        let found = earliest_with(&search, size, window, (known, &mut asked));
+        self.found_full.ready.insert(kind.part, asked);
         Some(found.map(|found| (found, side)))
     }
 }

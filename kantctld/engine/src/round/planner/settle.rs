@@ -47,6 +47,7 @@ impl<'a> RoundState<'a> {
     ) -> Result<Option<Vec<usize>>, Obstacle> {
         let ends = self.planned_end(job);
         let checkpoint = self.trial.checkpoint();
+        self.trial.reserve(placed.nodes.len());
         for (at, holder) in placed.holders(job, self.ends_by(job.time_limit)) {
             self.trial.take(at, holder);
         }

@@ -121,7 +121,7 @@ fn who_will_overflow_its_zone_holds_up_those_alone_that_would_delay_it() {
         policy.queues.push(other);
     });
     use_gpus(&mut snapshot, "a", 8);
-    let all: Vec<_> = (0..8).map(common::id::GpuIndex).collect();
+    let all: common::resource::GpuList = (0..8).map(common::id::GpuIndex).collect();
     let on = |node: &str| Share { gpus: all.clone(), ..share(node, "0-7") };
     run(&mut snapshot, 20, on("b"), Some(in_minutes(60)));
     let mut service = waiting(1, Request { not_nodes: vec![name("c")], ..gpu_request(8) }, 600);
@@ -221,7 +221,7 @@ fn a_promise_of_one_kind_of_gpu_leaves_the_other_to_others() {
     change_policy(&mut snapshot, |policy| {
         policy.queues[0].backfill.reservation = common::policy::ReservationKind::Pinned;
     });
-    let gpus = vec![common::id::GpuIndex(2), common::id::GpuIndex(3)];
+    let gpus = [common::id::GpuIndex(2), common::id::GpuIndex(3)].into();
     run(&mut snapshot, 9, Share { gpus, ..share("a", "0-1") }, Some(in_minutes(60)));
     let of = |job, kind: &str, minutes| {
         let gpu_kind = Some(common::gpu::GpuKind(kind.to_owned()));

@@ -28,7 +28,7 @@ fn all_of_them_are_given_rising_and_one_more_never_fits() {
 #[test]
 fn what_ends_gives_its_numbers_back() {
     let mut snapshot = snapshot(vec![node_without_gpu_1("a")]);
-    let held = Share { gpus: vec![GpuIndex(0), GpuIndex(3)], ..share("a", "0-1") };
+    let held = Share { gpus: [GpuIndex(0), GpuIndex(3)].into(), ..share("a", "0-1") };
     run(&mut snapshot, 9, held, Some(in_minutes(30)));
     let jobs = [(1, 3, 10), (2, 1, 10), (3, 1, 60)];
     wait(&mut snapshot, jobs.map(|(job, gpus, minutes)| waiting(job, gpu_request(gpus), minutes)));

@@ -115,7 +115,7 @@ fn of_gpus_of_several_sizes_on_one_node_the_smallest_counts() {
 fn no_job_is_planned_onto_a_part_of_a_gpu_that_is_too_small_for_it() {
     let mut snapshot = snapshot(vec![node_of("small", &[40]), node_of("large", &[80])]);
     change_policy(&mut snapshot, |policy| policy.queues[0].backfill.depth = 0);
-    let busy = Share { gpus: vec![GpuIndex(0)], ..share("large", "0") };
+    let busy = Share { gpus: [GpuIndex(0)].into(), ..share("large", "0") };
     run(&mut snapshot, 9, busy, Some(in_minutes(30)));
     let both = Request { nodes: Some(Nodes(2)), tasks: Tasks(2), ..gpu_request(1) };
     wait(&mut snapshot, [waiting(1, both, 60), waiting(2, memory(1, 60), 10)]);

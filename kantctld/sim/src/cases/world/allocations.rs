@@ -67,7 +67,7 @@ fn add(share: &mut Share, more: Share) {
     share.tasks += more.tasks;
     share.cpus = share.cpus.union(&more.cpus);
     share.memory = Bytes(share.memory.0 + more.memory.0);
-    share.gpus.extend(more.gpus);
+    share.gpus = share.gpus.iter().chain(&more.gpus).copied().collect();
     share.gpus.sort_unstable();
 }
 
@@ -85,7 +85,7 @@ impl<'c> Room<'c> {
             tasks: Tasks(1),
             cpus: (from..self.cpus).collect::<CpuSet>(),
             memory: Bytes(u64::try_from(task.memory_bytes).unwrap_or(0)),
-            gpus,
+            gpus: gpus.into(),
             gpu_milli,
         })
     }

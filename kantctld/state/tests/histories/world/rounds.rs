@@ -8,7 +8,7 @@ use common::cpuset::CpuSet;
 use common::id::{Attempt, AttemptId, GpuIndex, JobKey, NodeName};
 use common::job::{Phase, PreemptReason, Preempted};
 use common::policy::VictimMode;
-use common::resource::{Allocation, GpuRequest, Share};
+use common::resource::{Allocation, GpuList, GpuRequest, Share};
 use common::unit::{Bytes, GpuMilli, Nodes, Tasks};
 use common::wire::node::{StepPhase, StepStatus};
 use engine::{Round, Snapshot};
@@ -174,7 +174,7 @@ impl World {
                 Some(GpuRequest::PerNode(gpus)) => {
                     (room(GpuMilli::WHOLE).into_iter().take(gpus.0 as usize).collect(), None)
                 }
-                _ => (Vec::new(), None),
+                _ => (GpuList::new(), None),
             };
             Some(Share { node: name, tasks, cpus, memory: Bytes::from_mib(16), gpus, gpu_milli })
         };
@@ -315,7 +315,7 @@ impl World {
         let busy = busy.filter(|_| how < 245).unwrap_or_default();
         let free = there.cpus.difference(&busy);
         let cpus = free.iter().take(tasks.0 as usize).collect();
-        let (memory, gpus) = (Bytes::from_mib(16), Vec::new());
+        let (memory, gpus) = (Bytes::from_mib(16), GpuList::new());
         Some(Share { node: name, tasks, cpus, memory, gpus, gpu_milli: None })
     }
 

@@ -5,11 +5,9 @@ use crate::testing::{gpu_node, linked_node};
 use common::node::Inventory;
 
 fn chosen(inventory: &Inventory, free: &[u16], count: usize) -> Vec<u16> {
+    let class = Class::of(&std::sync::Arc::new(inventory.clone()));
     let free: Vec<GpuIndex> = free.iter().map(|i| GpuIndex(*i)).collect();
-    choose(&Class::of(&std::sync::Arc::new(inventory.clone())), free, count)
-        .into_iter()
-        .map(|gpu| gpu.0)
-        .collect()
+    choose(&class, class.mask(&free), count).iter().map(|gpu| gpu.0).collect()
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::testing::{change_policy, gpu_node, gpu_request, key, share};
 use crate::{RunningJob, Snapshot, check, schedule};
 use common::id::GpuIndex;
 use common::policy::Moves;
-use common::resource::{Allocation, Share};
+use common::resource::{Allocation, GpuList, Share};
 use common::time::{Span, Time};
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -125,7 +125,7 @@ fn many(jobs: u32) -> Snapshot {
         (seed >> 33) % below
     };
     for job in 1..=jobs {
-        let gpus = if draw(4) == 0 { vec![] } else { vec![GpuIndex((job % 16) as u16)] };
+        let gpus = if draw(4) == 0 { GpuList::new() } else { [GpuIndex((job % 16) as u16)].into() };
         let node = format!("n{}", job % 4);
         let held = Share { gpus, ..share(&node, "0") };
         let allocation = Allocation::new(vec![held]).unwrap();
