@@ -11,6 +11,9 @@
 //! surplus goes by priority of queues and, within a priority, by weight, without rounding; then
 //! down the tree. Past use does not count.
 
+mod measures;
+
+use self::measures::{Stretch, jain, ppm};
 use crate::report::{Sample, TeamOutcome};
 use common::id::QueueName;
 use common::policy::queue::Queue;
@@ -34,22 +37,6 @@ struct QueueUse {
     asked: u64,
     any: Stretch,
     one: Stretch,
-}
-
-/// The longest uninterrupted time in which a condition held.
-#[derive(Debug, Clone, Copy, Default)]
-struct Stretch {
-    since: Option<Time>,
-    longest: u64,
-}
-
-impl Stretch {
-    fn update(&mut self, now: Time, is_so: bool) {
-        if let Some(since) = self.since {
-            self.longest = self.longest.max(now.since(since).0);
-        }
-        self.since = is_so.then(|| self.since.unwrap_or(now));
-    }
 }
 
 /// All queues of a policy that has several for jobs.
@@ -290,24 +277,6 @@ fn queue_use(queue: &Queue, parent: Option<usize>) -> QueueUse {
         any: Stretch::default(),
         one: Stretch::default(),
     }
-}
-
-/// Jain's index of the fractions of their fair shares that queues hold: 1 if all fractions are
-/// equal, 1 / n if one of n queues holds everything. `None`: fewer than two queues have a share.
-fn jain(pairs: &[(f64, f64)]) -> Option<f64> {
-    if pairs.len() < 2 {
-        return None;
-    }
-    let parts = pairs.iter().map(|(held, share)| held / share);
-    let (sum, squares) =
-        parts.fold((0.0, 0.0), |(sum, squares), part| (sum + part, part.mul_add(part, squares)));
-    // If no queue holds anything, that is even.
-    Some(if squares > 0.0 { sum * sum / (pairs.len() as f64 * squares) } else { 1.0 })
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few millions at most
-fn ppm(part: f64) -> u32 {
-    (part * 1e6).round() as u32
 }
 
 #[cfg(test)]
