@@ -15,6 +15,9 @@ use std::collections::BTreeMap;
 /// The states of the runs that count.
 const STATES: &str = "COMPLETED,FAILED,OUT_OF_MEMORY,TIMEOUT";
 
+/// Longer time limits count as 100 years.
+const LIMIT_MILLISECONDS_MAX: u64 = 100 * 365 * 24 * 3_600_000;
+
 /// Compares the time limits of the runs that the viewer sees with their run times.
 ///
 /// # Errors
@@ -54,13 +57,19 @@ fn read_groups(
 ) -> rusqlite::Result<BTreeMap<RunGroup, Tally>> {
     // Rounded up, so that a run never used more than it is counted with. A run ends somewhat after
     // its time limit.
-    let run = "max(0, min(r.time_limit_ms, r.ended_ms - r.started_ms - r.suspended_ms))";
-    let percent = format!("({run} * 100 + r.time_limit_ms - 1) / r.time_limit_ms");
-    let unused = format!("(r.time_limit_ms - {run})");
+    let limit = format!("min(r.time_limit_ms, {LIMIT_MILLISECONDS_MAX})");
+    let run = format!("max(0, min({limit}, r.ended_ms - r.started_ms - r.suspended_ms))");
+    let percent = format!("({run} * 100 + {limit} - 1) / {limit}");
+    // What it held, with fractions of GPUs, and the mean of an elastic job.
+    let unused = |used: &str| {
+        let held = format!("r.{used} * 1.0 / max(1, r.ended_ms - r.allocated_ms)");
+        format!("CAST(total({held} * ({limit} - {run})) AS INTEGER)")
+    };
+    let (gpus, cpus) = (unused("gpu_milliseconds"), unused("cpu_milliseconds"));
     let sql = format!(
-        "SELECT {percent} AS percent, count(*), sum(r.state = 'TIMEOUT'), sum(r.time_limit_ms), \
-         sum({run}), sum(r.gpus * {unused}), sum(r.cpus * {unused}), {group} FROM runs r \
-         WHERE r.time_limit_ms > 0 AND r.started_ms IS NOT NULL AND r.requeued = 0 AND {} \
+        "SELECT {percent} AS percent, count(*), sum(r.state = 'TIMEOUT'), \
+         CAST(total({limit}) AS INTEGER), CAST(total({run}) AS INTEGER), {gpus}, {cpus}, {group} \
+         FROM runs r WHERE r.time_limit_ms > 0 AND r.started_ms IS NOT NULL AND r.requeued = 0 AND {} \
          GROUP BY percent, {group} ORDER BY percent",
         wanted.text(),
         group = by.columns(),
@@ -73,12 +82,16 @@ fn read_groups(
         let tally = groups.entry(by.read(row, 7)?).or_default();
         tally.percents.push((row.get(0)?, number(1)?));
         let sums = &mut tally.sums;
-        sums.runs += number(1)?;
-        sums.timeouts += number(2)?;
-        sums.limit_milliseconds += number(3)?;
-        sums.run_milliseconds += number(4)?;
-        sums.gpu_milliseconds_unused += number(5)?;
-        sums.cpu_milliseconds_unused += number(6)?;
+        for (sum, column) in [
+            (&mut sums.runs, 1),
+            (&mut sums.timeouts, 2),
+            (&mut sums.limit_milliseconds, 3),
+            (&mut sums.run_milliseconds, 4),
+            (&mut sums.gpu_milliseconds_unused, 5),
+            (&mut sums.cpu_milliseconds_unused, 6),
+        ] {
+            *sum = sum.saturating_add(number(column)?);
+        }
     }
     Ok(groups)
 }

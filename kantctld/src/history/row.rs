@@ -115,7 +115,6 @@ pub(super) fn write(insert: &mut Statement<'_>, run: &HistoryRun) -> rusqlite::R
         time_column(job.started_at),
         time_column(job.ended_at).unwrap_or(0),
         to_sqlite_integer(job.suspended.0),
-        job.ask.time_limit.map(|limit| to_sqlite_integer(limit.0)),
         job.exit.map(|exit| exit.code),
         job.exit.and_then(|exit| exit.signal),
         shares.clone().count(),
@@ -131,6 +130,7 @@ pub(super) fn write(insert: &mut Statement<'_>, run: &HistoryRun) -> rusqlite::R
         gpu.map(|gpu| to_sqlite_integer(gpu.energy_joules)),
         job.message,
         encode(&detail),
+        job.ask.time_limit.map(|limit| to_sqlite_integer(limit.0)),
     ])?;
     Ok(())
 }

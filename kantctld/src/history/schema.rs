@@ -79,7 +79,6 @@ CREATE TABLE IF NOT EXISTS runs (
   started_ms INTEGER,
   ended_ms INTEGER NOT NULL,
   suspended_ms INTEGER NOT NULL,
-  time_limit_ms INTEGER,
   exit_code INTEGER,
   exit_signal INTEGER,
   nodes INTEGER NOT NULL,
@@ -95,6 +94,7 @@ CREATE TABLE IF NOT EXISTS runs (
   used_energy_joules INTEGER,
   message TEXT,
   detail BLOB NOT NULL,
+  time_limit_ms INTEGER,
   UNIQUE (job, task, run)
 );
 CREATE TABLE IF NOT EXISTS steps (
@@ -171,6 +171,7 @@ fn try_open(path: &Path, cluster: ClusterId) -> Result<Connection, OpenError> {
     connection.execute_batch(pragmas).map_err(failed)?;
     let made = connection.transaction().and_then(|transaction| {
         transaction.execute_batch(TABLES)?;
+        add_new_columns(&transaction)?;
         transaction.execute_batch(&format!("PRAGMA user_version = {VERSION}"))?;
         transaction
             .execute("INSERT OR IGNORE INTO meta VALUES ('cluster', ?1)", [cluster.to_string()])?;
@@ -179,6 +180,15 @@ fn try_open(path: &Path, cluster: ClusterId) -> Result<Connection, OpenError> {
     made.map_err(failed)?;
     let owner: String = meta_value(&connection, "cluster").map_err(failed)?.unwrap_or_default();
     if owner == cluster.to_string() { Ok(connection) } else { Err(OpenError::OtherCluster(owner)) }
+}
+
+/// Adds the columns that a file of an earlier release lacks.
+fn add_new_columns(connection: &Connection) -> rusqlite::Result<()> {
+    let known = "SELECT count(*) FROM pragma_table_info('runs') WHERE name = 'time_limit_ms'";
+    if connection.query_row(known, [], |row| row.get::<_, i64>(0))? == 0 {
+        connection.execute_batch("ALTER TABLE runs ADD COLUMN time_limit_ms INTEGER")?;
+    }
+    Ok(())
 }
 
 /// Restricts the file to this process's user, because it has all users' jobs. SQLite creates its

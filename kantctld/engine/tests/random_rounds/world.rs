@@ -219,7 +219,10 @@ impl World {
             0 => shares[0].tasks += all,
             1 => shares[0].memory += Bytes(1 << 40),
             2 => shares[0].cpus = CpuSet::new(),
-            3 => shares[0].gpus = [GpuIndex(99)].into(),
+            3 => {
+                let gpus = shares[0].gpus.iter().copied();
+                shares[0].gpus = gpus.chain([GpuIndex(99)]).collect();
+            }
             _ => shares[0].node = cluster::name(99),
         }
         *allocation = Allocation::new(shares).map_err(|error| error.to_string())?;

@@ -148,7 +148,11 @@ async fn estimates_compare_time_limits_with_run_times() {
         run.job.ask.time_limit = Some(Span(10 * HOUR));
         run.job.suspended = Span(0);
         let started = run.job.started_at.unwrap();
-        run.job.ended_at = Some(started + Span::from_minutes(minutes));
+        let ended = started + Span::from_minutes(minutes);
+        run.job.ended_at = Some(ended);
+        // Half a GPU each.
+        let held = ended.since(run.allocated_at.unwrap()).0;
+        (run.gpu_milliseconds, run.cpu_milliseconds) = (held / 2, 4 * held);
         run.job.outcome = Some(outcome);
         (run.job.state, run.job.state_code) = {
             let (state, code) = slurm_state(Phase::Done, Some(outcome));
@@ -166,13 +170,18 @@ async fn estimates_compare_time_limits_with_run_times() {
     requeued.requeued = true;
     let mut unlimited = with_limit(12, 1, Outcome::Completed);
     unlimited.job.ask.time_limit = None;
-    runs.extend([requeued, unlimited, with_limit(13, 1, Outcome::Cancelled)]);
+    let mut forever = with_limit(14, 1, Outcome::Completed);
+    forever.job.ask.time_limit = Some(Span(u64::MAX));
+    forever.job.owner = Owner { uid: Uid(7), gid: Gid(1), name: "bob".to_owned() };
+    runs.extend([requeued, unlimited, with_limit(13, 1, Outcome::Cancelled), forever]);
     accounting.feed_runs(1, runs);
     assert!(accounting.history().flush().await);
     let reader = accounting.history().reader().unwrap();
     let by = |by: &str| ReportQuery { by: by.to_owned(), ..ReportQuery::default() };
     let view = estimates(&reader, &by("user"), &Viewer::ALL, Time(30 * HOUR)).unwrap();
-    let [row] = view.rows.as_slice() else { panic!("{view:?}") };
+    let [longest, row] = view.rows.as_slice() else { panic!("{view:?}") };
+    assert_eq!(longest.group.user.as_deref(), Some("bob"));
+    assert_eq!(longest.limit_milliseconds, 876_000 * HOUR);
     assert_eq!(row.group.user.as_deref(), Some("ada"));
     assert_eq!((row.runs, row.timeouts), (10, 1));
     let run_milliseconds = (1..=9).map(|job| job * HOUR / 2).sum::<u64>() + 10 * HOUR;
@@ -180,10 +189,9 @@ async fn estimates_compare_time_limits_with_run_times() {
     // The fifth of ten runs took 150 of 600 minutes; the tenth was cut off.
     assert_eq!((row.used_percent_p50, row.used_percent_p95), (25, 100));
     let unused = 100 * HOUR - run_milliseconds;
-    assert_eq!(
-        (row.gpu_milliseconds_unused, row.cpu_milliseconds_unused),
-        (2 * unused, 4 * unused)
-    );
+    let is_near = |found: u64, exact: u64| found.abs_diff(exact) < 1000;
+    assert!(is_near(row.gpu_milliseconds_unused, unused / 2), "{row:?}");
+    assert!(is_near(row.cpu_milliseconds_unused, 4 * unused), "{row:?}");
     let later = ReportQuery { since: Time(19 * HOUR), ..by("state") };
     let view = estimates(&reader, &later, &Viewer::ALL, Time(30 * HOUR)).unwrap();
     let states: Vec<_> = view.rows.iter().map(|row| row.group.state.as_deref()).collect();

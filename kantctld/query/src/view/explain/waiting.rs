@@ -73,6 +73,7 @@ impl<'a> Waiting<'a> {
             self.reason,
             Some(
                 WaitReason::Resources { .. }
+                    | WaitReason::GroupPerNode { .. }
                     | WaitReason::Priority { .. }
                     | WaitReason::BehindHead { .. }
                     | WaitReason::QuotaExceeded { .. }

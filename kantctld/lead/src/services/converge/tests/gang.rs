@@ -10,6 +10,17 @@ use state::RoundStart;
 impl World {
     /// Starts all components on the first free CPUs.
     pub(super) fn begin_together(&mut self, set: SetPlace) {
+        let ids = self.start_components(set);
+        for phase in [StepPhase::Ready, running()] {
+            for id in &ids {
+                assert!(!matches!(self.house.phase(id.key), Phase::Pending | Phase::Done));
+                self.house.report("n", *id, phase.clone());
+            }
+        }
+    }
+
+    /// Gives all components the first free CPUs.
+    fn start_components(&mut self, set: SetPlace) -> Vec<AttemptId> {
         let held = self.house.state.ledger().holdings_on(&name("n")).map(|on| on.cpus());
         let is_free = |cpu: &u32| held.as_ref().is_none_or(|held| !held.contains(*cpu));
         let starts: Vec<RoundStart> = set
@@ -24,12 +35,7 @@ impl World {
         let ids: Vec<AttemptId> = starts.iter().map(|start| start.id).collect();
         let (preempts, shrinks, grows) = (Vec::new(), Vec::new(), Vec::new());
         self.house.apply(Command::EnactRound { preempts, shrinks, grows, starts });
-        for phase in [StepPhase::Ready, running()] {
-            for id in &ids {
-                assert!(!matches!(self.house.phase(id.key), Phase::Pending | Phase::Done));
-                self.house.report("n", *id, phase.clone());
-            }
-        }
+        ids
     }
 
     /// The size of the set of each replica that waits; 1: it waits alone.
@@ -104,7 +110,26 @@ fn one_that_ends_is_replaced_alone_and_all_together_when_none_is_left() {
     assert_eq!((after.len(), &after[..2]), (3, &before[1..]), "the others ran on");
     world.cancel_all();
     for key in &after {
+        world.decide();
+        assert_eq!(world.waiting(), [0; 0], "the others still hold nodes");
         world.stopped(*key);
+    }
+    world.decide();
+    assert_eq!(world.waiting(), [3, 3, 3]);
+}
+
+#[test]
+fn an_update_of_a_base_that_still_starts_waits_until_it_is_gone() {
+    let mut world = World::new();
+    world.house.apply(deployment("a", change));
+    world.decide();
+    let set = world.house.state.job(world.replicas()[0].key.job).unwrap().set.unwrap();
+    world.start_components(set);
+    world.house.apply(deployment("b", change));
+    for key in set.keys() {
+        (0..3).for_each(|_| world.decide());
+        assert_eq!(world.waiting(), [0; 0], "the old base holds nodes");
+        world.stopped(key);
     }
     world.decide();
     assert_eq!(world.waiting(), [3, 3, 3]);
