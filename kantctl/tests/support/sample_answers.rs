@@ -2,7 +2,7 @@
 //! requests change nothing.
 
 use super::sample_cluster::{
-    accounts, booking, controllers, happened, metrics, nodes, queues, report, service,
+    accounts, booking, controllers, estimates, happened, metrics, nodes, queues, report, service,
     service_explanation, shares, status,
 };
 use crate::support::{NOW, ReceivedRequest, TestController, job, jobs, json, output, refused_as};
@@ -52,6 +52,7 @@ fn get(path: &str, line: &str) -> Response {
         (_, "steps") => json(value!({ "steps": [step(0, None), step(1, Some(0))] })),
         ("/v1/history", _) => json(history(line.contains("steps=true"))),
         ("/v1/report", _) => json(report(line)),
+        ("/v1/report/estimates", _) => json(estimates()),
         ("/v1/share", _) => json(shares()),
         ("/v1/priority", _) => json(priorities()),
         ("/v1/accounts", _) => json(accounts()),

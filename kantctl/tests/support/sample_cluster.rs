@@ -230,3 +230,16 @@ pub fn report(line: &str) -> Value {
     value!({ "since": NOW - Span::from_minutes(24 * 60), "until": NOW, "rows": rows,
              "nodes": [node] })
 }
+
+/// Time limits and run times of two users.
+pub fn estimates() -> Value {
+    let row = |user: &str, runs: u64, limit: u64, run: u64| {
+        value!({ "user": user, "uid": 4_000_000, "account": "vision", "runs": runs, "timeouts": 1,
+                 "limit_milliseconds": runs * limit * HOUR, "run_milliseconds": runs * run * HOUR,
+                 "used_percent_p50": 100 * run / limit, "used_percent_p95": 100,
+                 "gpu_milliseconds_unused": 8 * runs * (limit - run) * HOUR,
+                 "cpu_milliseconds_unused": 64 * runs * (limit - run) * HOUR })
+    };
+    value!({ "since": NOW - Span::from_minutes(24 * 60), "until": NOW,
+             "rows": [row("ada", 40, 24, 2), row("bob", 12, 4, 3)] })
+}

@@ -1,7 +1,7 @@
 //! The base of a service whose first `min` replicas of each role start together (`base = "gang"`).
-//! They do so whenever none of them is there; as long as one waits, starts or runs, each missing one
-//! starts by itself. If none of them has run yet when another revision replaces them, all of them
-//! go first.
+//! They do so whenever none of them is there; as long as one waits, starts or runs, each missing
+//! one starts by itself. If none of them has run yet when another revision replaces them, all of
+//! them go first.
 
 use super::{Plan, ReplicaNow, is_current, may_start};
 use common::id::{Ordinal, RoleName};
