@@ -155,7 +155,7 @@ impl<'a> Judge<'a> {
             });
             shares.for_each(|place| *there.entry(place).or_default() += 1);
         }
-        let apart = |key| Some(snapshot.movable.get(&key)?.request.apart.as_ref()?);
+        let apart = |key| snapshot.movable.get(&key)?.request.apart.as_ref();
         let movers = || {
             movers(decisions).into_iter().filter_map(|(key, _, to)| Some((key, apart(key)?, to)))
         };

@@ -155,7 +155,7 @@ fn admitted_request(state: &State, submission: &Submission<'_>, ask: &Ask) -> Re
     let ask = fill_in(state, &who, ask)?;
     admission::check(state, &who, &ask)?;
     #[cfg(feature = "next-rules")]
-    let ask = super::next_rules::commented(state, ask);
+    let ask = super::next_rules::with_default_comment(state, ask);
     Ok(Ask {
         dependency: dependency::resolved_dependencies(state, &ask),
         rlimits: shared_rlimits(state, &ask),
