@@ -9,11 +9,12 @@ use crate::event::Event;
 use crate::service::{REFUSED_PAUSE, Service};
 use crate::state::State;
 use common::blob::BlobHash;
-use common::id::{JobId, Ordinal, RequestKey, Revision, ServiceName};
+use common::id::{JobId, Ordinal, RequestKey, Revision, RoleName, ServiceName};
 use common::job::{Ask, Replica};
 use common::reason::Refusal;
 use common::resource::{Apart, Request};
 use common::service::{RoleSpec, ServiceEventKind, ServiceSpec};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 #[allow(clippy::unnecessary_wraps)] // all commands have the same signature
@@ -86,14 +87,20 @@ fn submit(
     spec: &ServiceSpec,
     places: &[(&RoleSpec, Ordinal)],
 ) -> Result<(), Refusal> {
-    let texts: Vec<[String; 2]> = places
+    // The replicas of a role share their texts: copied and hashed once.
+    let mut copies: BTreeMap<&RoleName, [String; 2]> = BTreeMap::new();
+    for (role, _) in places {
+        copies
+            .entry(&role.name)
+            .or_insert_with(|| [role.script, role.environment].map(|hash| text(state, hash)));
+    }
+    let texts: BTreeMap<&RoleName, [Text<'_>; 2]> = copies
         .iter()
-        .map(|(role, _)| [role.script, role.environment].map(|hash| text(state, hash)))
+        .map(|(name, texts)| (*name, texts.each_ref().map(|text| Text::new(text))))
         .collect();
-    let jobs = places.iter().zip(&texts).map(|((role, ordinal), [script, environment])| Asked {
-        ask: ask(service, spec, role, *ordinal),
-        script: Text::new(script),
-        environment: Text::new(environment),
+    let jobs = places.iter().map(|(role, ordinal)| {
+        let [script, environment] = texts[&role.name];
+        Asked { ask: ask(service, spec, role, *ordinal), script, environment }
     });
     let key = format!("{}/{}", service.created_at.0, service.submitted);
     submit_job::apply(
