@@ -14,6 +14,10 @@ mod day_night;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
+/// A large replay allocates and frees a small value for each node of each job.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Evaluate policies of scheduling and of autoscaling in virtual time, with the code of kantctld
 #[derive(Parser)]
 #[command(version, about)]

@@ -1,14 +1,18 @@
-//! The time that replays of large generated inputs take. Usage: `cargo run --release -p sim
+//! The time that replays of large generated inputs take. Usage: `cargo run --release -p kant-sim
 //! --example scale -- mixed 20000 10000 | queues 4 6 | easy 30000 5832`. It prints times.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout)] // it measures
 
-#[path = "../tests/scale/inputs.rs"]
+#[path = "../../sim/tests/scale/inputs.rs"]
 mod inputs;
 
 use inputs::{Input, easy, mixed, queues};
 use sim::replay::{Plan, Progress, Watcher, replay};
 use std::time::Instant;
 use trace::Estimates;
+
+/// As in `kant-sim`.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 struct Clock(Instant);
 
