@@ -62,24 +62,24 @@ config_table! {
         /// when they join. Only its owner may read it, and no host other than the controllers has
         /// it.
         cluster_key: String = "/var/lib/kantctld/cluster.key".to_owned(),
-        /// The highest rules level to which the leader raises the cluster. The controllers apply
-        /// log entries by a set of rules. Each set has a number, its rules level; a new release may
-        /// have a set with a higher number. As long as this key has the level of the previous
-        /// release, the cluster stays at that level, and you can go back to that release. See
-        /// `kantctl admin upgrade status` and docs/operating/upgrade.md. 0: no maximum; the leader
-        /// raises the level as soon as all controllers know a higher one.
+        /// For upgrades. The controllers apply log entries by a numbered set of rules; the number
+        /// is the rules level, and a new release may have a higher one. The leader raises the
+        /// cluster to this level at most. While the key has the level of the previous release, you
+        /// can go back to that release. See `kantctl admin upgrade status` and
+        /// docs/operating/upgrade.md. 0: no maximum; the leader raises the level as soon as all
+        /// controllers know a higher one.
         rules_level_max: u8 = 0,
         /// What ordinary users do not see of others (Slurm's PrivateData). `jobs`: jobs and
         /// services of other users, in lists, explanations, accounting, reports and events. A
-        /// request that names a job of another user is answered as if the job did not exist. A
-        /// dependency on a job that the controller has forgotten (`done_jobs_kept_seconds`) is
-        /// refused, as one on a hidden job is. `usage`: the use of other users in reports; their
-        /// jobs are still shown. `nodes`: nodes on which the user has no job; names of nodes in
-        /// reasons, forecasts and reservations are still shown. Operators, viewers and support see
-        /// everything. Coordinators see their own jobs and use, and also those of the accounts and
-        /// queues that they coordinate. Never hidden are how many jobs there are, what each queue
-        /// holds, and which names and ports of services are taken. Each controller reads this key
-        /// from its own file: write it into the files of all controllers.
+        /// request that names a job of another user is answered as if the job did not exist. So
+        /// that users cannot find out which jobs exist, a dependency on a job that the controller
+        /// has forgotten (`done_jobs_kept_seconds`) is then refused too. `usage`: the use of other
+        /// users in reports; their jobs are still shown. `nodes`: nodes on which the user has no
+        /// job; names of nodes in reasons, forecasts and reservations are still shown. Operators,
+        /// viewers and support see everything. Coordinators see their own jobs and use, and also
+        /// those of the accounts and queues that they coordinate. Never hidden are how many jobs
+        /// there are, what each queue holds, and which names and ports of services are taken. Each
+        /// controller reads this key from its own file: write it into the files of all controllers.
         private: Vec<Private> = Vec::new(),
         /// kantd on a node forwards the requests of local users and of jobs, and names the user.
         /// `job_owners`: the controller accepts such requests only from ordinary users with a job
@@ -114,9 +114,9 @@ config_table! {
         allow_root_jobs: bool = false,
         /// Users with a smaller uid, except root, are system users, whose jobs are refused.
         uid_min: u32 = 1000,
-        /// Accept jobs of users that are not in this host's user database. A job of such a user is
-        /// still refused if the job's group is in the database, because the user is not a member of
-        /// that group there.
+        /// Accept jobs of users that are not in this host's user database. Their jobs must run with
+        /// a group that is not in the database either: an unknown user is a member of no group
+        /// there.
         allow_unknown_users: bool = false,
         /// A node that has been silent for this long is lost. Its jobs are requeued, or end as
         /// NODE_FAIL if they were submitted with --no-requeue.
@@ -198,9 +198,10 @@ config_table! {
         /// true: the surplus is divided among the queues: first by `priority`, and among queues of
         /// equal priority by `weight`. The surplus is the capacity that is in no quota, and the
         /// unused part of the quotas. Preemptible jobs of a queue that holds more than its fair
-        /// share are preempted when another queue is below its fair share and needs room
-        /// (docs/fairness.md). false: the jobs of all queues are put in one order, the first of
-        /// them get the surplus, and `weight` has no effect.
+        /// share (quota and surplus) are preempted when another queue is below its fair share and
+        /// needs room (docs/fairness.md). false: the jobs of all queues are put in one order (by
+        /// `priority` of the queue, then as `order` of the queue says), the first of them get the
+        /// surplus, and `weight` has no effect.
         fair_sharing: bool = false,
         /// With `fair_sharing`: which of several preemptible jobs of one queue with equal priority
         /// is preempted first. `submitted-last`: the newest submission. `loses-least`: the job that

@@ -26,14 +26,16 @@ config_table! {
         /// Weight of the fair-share factor, which is unrelated to `fair_sharing`. The factor is
         /// high if the job's account has used little of its share (`shares` in [[account]]).
         fair_share: u32 = Factors::default().fair_share,
-        /// Half-life of past use: use that is this old counts half.
+        /// Half-life of past use: use that is this old counts half. It applies to `fair_share` and
+        /// to `past_use_percent`.
         half_life_hours: u32 = Factors::default().half_life_hours,
         /// With `fair_sharing`: how strongly a queue's use in the last 14 days reduces its part of
         /// the surplus, in percent. 0: not at all, and the use of queues is not recorded. 100: a
         /// queue that has used twice its part of the cluster gets no surplus while other queues
-        /// want it. A queue's part of the cluster is its `weight` divided by the sum of all
-        /// weights. Example: a queue with a fifth of all weights gets no surplus once it has used
-        /// two fifths of the capacity.
+        /// want it. 50: this happens at three times its part. A queue's part of the cluster is its
+        /// `weight` divided by the sum of the weights of the queues that want surplus and have the
+        /// same parent and `priority`. Example: a queue with a fifth of these weights gets no
+        /// surplus once it has used two fifths of the capacity.
         past_use_percent: u32 = Factors::default().past_use_percent,
     }
 }

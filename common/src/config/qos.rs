@@ -11,7 +11,8 @@ config_table! {
         /// The QoS's name, unique.
         name: Option<QosName> = None,
         /// Among jobs whose queues have equal priority, those with a QoS of higher priority are
-        /// considered first.
+        /// considered first. In a queue with `order = "multifactor"`, it is only one factor of the
+        /// job's priority ([priority]).
         priority: i32 = 0,
         /// Users (names or uids) who may use the QoS. If no user, group or account is listed, all
         /// users may use it.
@@ -21,8 +22,9 @@ config_table! {
         /// Accounts whose jobs may use it. Caution: every user may name an account that has no
         /// `users` and no `groups`, and may then use the QoS.
         accounts: Vec<AccountName> = Vec::new(),
-        /// `true`: its jobs may be preempted. `false`: they may not. `--preemptible` or
-        /// `--no-preemptible` of a job overrides this key. Not set: as configured for the queue.
+        /// `true`: its jobs may be preempted. `false`: they may not, with the exception at
+        /// `queue.preemptible`. `--preemptible` or `--no-preemptible` of a job overrides this key.
+        /// Not set: as configured for the queue.
         preemptible: Option<bool> = None,
         /// The longest time limit that a job with this QoS may request. Empty: no limit.
         time_limit_max: String = String::new(),

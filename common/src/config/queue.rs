@@ -128,9 +128,9 @@ config_table! {
         runtime_min: String = String::new(),
         /// With `fair_sharing`: a job is not preempted by jobs of other queues before it has run
         /// for this long, e.g. `1h`. Empty: as in the parent. If the queues of the two jobs have
-        /// different parents, the value of an ancestor counts: go up from the running job's queue,
-        /// and stop at the last queue that is not above the waiting job's queue too. Example: a job
-        /// in `lab/vision` is protected from a job in `ops/night` by the value of `lab`.
+        /// the same parent, the value of the running job's queue counts; otherwise that of its
+        /// ancestor directly below the nearest common ancestor. Example: a job in `lab/vision` is
+        /// protected from a job in `ops/night` by the value of `lab`.
         reclaim_runtime_min: String = String::new(),
         /// Allow jobs to share a GPU (`--gpus=0.5`). A job that uses more GPU memory than its share
         /// is ended (`hold_gpu_memory` in kantd.toml); until then, other jobs on that GPU may run
