@@ -34,10 +34,12 @@ const MAY_SKIP: &[(&str, &str)] = &[(
 )];
 
 /// Runs each test program with libtest's times of tests, which are an unstable option, and prints
-/// its name before. The programs are those of a build without this setting.
+/// its name before. The programs are those of a build without this setting. Two threads per CPU,
+/// since most tests with real daemons wait for a time limit or a process.
 const RUNNER: &str = concat!(
     r#"target."cfg(all())".runner = ["sh", "-c", "#,
-    r#""echo \"test program: $0\"; RUSTC_BOOTSTRAP=1 exec \"$0\" \"$@\""]"#,
+    r#""echo \"test program: $0\"; export RUST_TEST_THREADS=$((2 * $(nproc))); "#,
+    r#"RUSTC_BOOTSTRAP=1 exec \"$0\" \"$@\""]"#,
 );
 
 /// All tests with their times, and with the output of tests that passed: those that skipped
@@ -72,6 +74,7 @@ const STEPS: &[Step] = &[
 /// Runs the verb.
 pub fn run(args: Args) -> Result<()> {
     preflight::check()?;
+    preflight::print_disk()?;
     if args.install {
         packages::install()?;
     }

@@ -2,7 +2,9 @@
 //! its name and not by a linker error.
 
 use crate::programs::{has_subcommand, is_program};
-use anyhow::{Result, bail};
+use crate::tree;
+use anyhow::{Context, Result, bail};
+use nix::sys::statvfs::statvfs;
 
 /// Required programs: name, purpose, and package.
 const PROGRAMS: &[(&str, &str, &str)] = &[
@@ -16,6 +18,21 @@ const PROGRAMS: &[(&str, &str, &str)] = &[
 
 /// Required parts of the Rust toolchain: subcommand and component.
 const COMPONENTS: &[(&str, &str)] = &[("fmt", "rustfmt"), ("clippy", "clippy")];
+
+/// What a run from a cold start writes: the build folders, and the disks of the virtual machine.
+const COLD_RUN_GIB: u64 = 14;
+
+/// Prints how much disk is free and needed: without space, compiler and linker fail one by one.
+///
+/// # Errors
+/// When the file system of the source tree cannot be read.
+pub fn print_disk() -> Result<()> {
+    let root = tree::root();
+    let disk = statvfs(&root).with_context(|| format!("failed to read {}", root.display()))?;
+    let free_gib = (disk.blocks_available() * disk.fragment_size()) >> 30;
+    println!("ci: {free_gib} GiB of disk are free; a run from a cold start needs {COLD_RUN_GIB}");
+    Ok(())
+}
 
 /// Checks for all required programs.
 ///

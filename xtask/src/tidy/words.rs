@@ -6,6 +6,8 @@ mod list;
 use super::finding::Finding;
 use crate::tree::{File, Tree};
 use list::{NAMES, PHRASES};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::LazyLock;
 
 const WHY: &str = "each sentence is understood, and each name found, at the first try";
 
@@ -28,8 +30,7 @@ fn check_file(file: &File) -> Vec<Finding> {
             if token.text == "NOBODY" {
                 continue;
             }
-            let parts = parts_of_name(&token.text);
-            for (word, instead) in NAMES.iter().filter(|(word, _)| has_run(&parts, word)) {
+            for (word, instead) in IN_NAMES.found_in(&parts_of_name(&token.text)) {
                 findings.push(word_finding(file, token.line, word, instead));
             }
         }
@@ -47,11 +48,9 @@ fn check_file(file: &File) -> Vec<Finding> {
             }
         }
     }
-    for (word, instead) in NAMES {
-        let stem = file.name().split('.').next().unwrap_or_default();
-        if has_run(&parts_of_name(stem), word) {
-            findings.push(word_finding(file, 1, word, instead));
-        }
+    let stem = file.name().split('.').next().unwrap_or_default();
+    for (word, instead) in IN_NAMES.found_in(&parts_of_name(stem)) {
+        findings.push(word_finding(file, 1, word, instead));
     }
     findings
 }
@@ -62,10 +61,8 @@ fn is_setting(line: &str) -> bool {
 }
 
 fn check_prose(file: &File, line: usize, text: &str) -> Vec<Finding> {
-    let words = words_outside_code(text);
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let found = PHRASES.iter().filter(|(phrase, _)| has_run(&words, phrase));
-    found.map(|(phrase, instead)| word_finding(file, line, phrase, instead)).collect()
+    let found = IN_PROSE.found_in(&words_outside_code(text));
+    found.into_iter().map(|(phrase, instead)| word_finding(file, line, phrase, instead)).collect()
 }
 
 fn word_finding(file: &File, line: usize, word: &str, instead: &str) -> Finding {
@@ -99,13 +96,43 @@ fn parts_of_name(name: &str) -> Vec<String> {
     parts
 }
 
-/// Do these words, separated by spaces, stand one after the other? It allocates nothing, as it runs
-/// for each word of the tree and each phrase.
-fn has_run<T: AsRef<str>>(words: &[T], phrase: &str) -> bool {
-    (0..words.len()).any(|at| {
-        let mut run = words.iter().skip(at).map(AsRef::as_ref);
-        phrase.split(' ').all(|part| run.next() == Some(part))
-    })
+static IN_NAMES: LazyLock<Index> = LazyLock::new(|| Index::of(NAMES));
+static IN_PROSE: LazyLock<Index> = LazyLock::new(|| Index::of(PHRASES));
+
+/// A list by the first word of each phrase, since every word of the tree is looked up.
+struct Index(HashMap<&'static str, Vec<Phrase>>);
+
+struct Phrase {
+    text: &'static str,
+    instead: &'static str,
+    after_first: Vec<&'static str>,
+}
+
+impl Index {
+    fn of(list: &[(&'static str, &'static str)]) -> Index {
+        let mut by_first: HashMap<_, Vec<Phrase>> = HashMap::new();
+        for (text, instead) in list {
+            let mut words = text.split(' ');
+            let first = words.next().unwrap_or_default();
+            let phrase = Phrase { text, instead, after_first: words.collect() };
+            by_first.entry(first).or_default().push(phrase);
+        }
+        Index(by_first)
+    }
+
+    /// The phrases that these words contain, each once, with what to write instead.
+    fn found_in(&self, words: &[String]) -> BTreeSet<(&'static str, &'static str)> {
+        let mut found = BTreeSet::new();
+        for (at, word) in words.iter().enumerate() {
+            for phrase in self.0.get(word.as_str()).into_iter().flatten() {
+                let after = words[at + 1..].iter().map(String::as_str);
+                if after.take(phrase.after_first.len()).eq(phrase.after_first.iter().copied()) {
+                    found.insert((phrase.text, phrase.instead));
+                }
+            }
+        }
+        found
+    }
 }
 
 #[cfg(test)]
