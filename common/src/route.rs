@@ -105,6 +105,7 @@ pub const ROUTES: &[Route] = &[
     get("/v1/accounting/nodes", ClusterRead, Everyone),
     get("/v1/accounts", ClusterRead, Everyone),
     get("/v1/controllers", ClusterRead, Oversee),
+    get("/v1/idle-gpus", JobsRead, Everyone),
     get("/v1/map", ClusterRead, Everyone),
     get("/v1/metrics", ClusterRead, Everyone),
     get("/v1/nodes", ClusterRead, Everyone),

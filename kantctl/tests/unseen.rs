@@ -31,6 +31,7 @@ fn is_answer(what: &str, value: &Value) -> bool {
         ["report"] => reads_as::<api::ReportView>(value),
         ["report", "estimates"] => reads_as::<api::EstimatesView>(value),
         ["share"] => reads_as::<api::ShareList>(value),
+        ["idle-gpus"] => reads_as::<api::IdleGpuList>(value),
         ["priority"] => reads_as::<api::PriorityList>(value),
         ["accounts"] => reads_as::<api::AccountList>(value),
         ["nodes"] | ["nodes", _] => reads_as::<api::NodeList>(value),

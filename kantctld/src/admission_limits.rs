@@ -45,10 +45,10 @@ impl AdmissionLimits {
     pub fn new(is_trusted: IsTrusted) -> Self {
         let limiter = |rule| Limiter::new(rule, is_trusted.clone());
         Self {
-            lists: limiter(queueing_rule(LISTS_MAX, LISTS_BYTES)),
-            forecasts: limiter(queueing_rule(FORECASTS_MAX, u64::MAX)),
+            lists: limiter(expensive_requests_rule(LISTS_MAX, LISTS_BYTES)),
+            forecasts: limiter(expensive_requests_rule(FORECASTS_MAX, u64::MAX)),
             searches: Limiter::new(SEARCHES, Arc::new(|_| false)),
-            requests: limiter(queueing_rule(REQUESTS_MAX, u64::MAX)),
+            requests: limiter(expensive_requests_rule(REQUESTS_MAX, u64::MAX)),
             watches: limiter(WATCHES),
             programs: limiter(PROGRAMS),
         }
@@ -64,7 +64,7 @@ impl Default for AdmissionLimits {
 }
 
 /// Requests that wait for each other. A user may take half of the places.
-const fn queueing_rule(places: u64, bytes: u64) -> Rule {
+const fn expensive_requests_rule(places: u64, bytes: u64) -> Rule {
     Rule {
         ordinary: Limits { places, bytes },
         each: Limits { places: places / 2, bytes: bytes / 4 },

@@ -16,6 +16,7 @@ mod error;
 mod event_stream;
 mod events;
 mod history;
+mod idle_gpus;
 mod invitations;
 mod jobs;
 mod leader;
@@ -101,9 +102,21 @@ pub fn router(core: Arc<Core>) -> Router {
         .layer(from_fn(slurm::remove_trailing_slash))
 }
 
+/// Routes of reports: what is used, and what was.
+fn report_routes() -> Router<Arc<Core>> {
+    Router::new()
+        .route("/v1/idle-gpus", get(idle_gpus::list))
+        .route("/v1/metrics", get(metrics::show))
+        .route("/v1/accounting/jobs", get(accounting::jobs))
+        .route("/v1/accounting/nodes", get(accounting::nodes))
+        .route("/v1/history", get(history::list))
+        .route("/v1/report", get(history::report))
+        .route("/v1/report/estimates", get(history::estimates))
+}
+
 /// Routes that the leader answers; another controller forwards them.
 fn leader_routes() -> Router<Arc<Core>> {
-    Router::new()
+    report_routes()
         .route("/v1/jobs", post(submit::submit).get(jobs::list))
         .route("/v1/jobs/batch", post(batch::submit))
         .route("/v1/jobs/set", post(submit_set::submit))
@@ -163,12 +176,6 @@ fn leader_routes() -> Router<Arc<Core>> {
         .route("/v1/accounts", get(history::accounts))
         .route("/v1/priority", get(priority::list))
         .route("/v1/share", get(share::list))
-        .route("/v1/metrics", get(metrics::show))
-        .route("/v1/accounting/jobs", get(accounting::jobs))
-        .route("/v1/accounting/nodes", get(accounting::nodes))
-        .route("/v1/history", get(history::list))
-        .route("/v1/report", get(history::report))
-        .route("/v1/report/estimates", get(history::estimates))
         .route("/v1/tokens", post(tokens::create).get(tokens::list))
         .route("/v1/tokens/{id}/revoke", post(tokens::revoke))
 }

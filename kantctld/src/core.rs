@@ -27,6 +27,7 @@ use common::sync::{Mutex, RwLock};
 use common::time::Time;
 use common::wire::node::RouteOrder;
 use lead::Parts;
+use lead::idle_gpus::IdleGpuReports;
 use lead::services::{Autoscaler, Readiness};
 use net::Revocations;
 pub use parts::{LeaderHint, Recorders, Trust};
@@ -88,6 +89,8 @@ pub struct Core {
     pub readiness: RwLock<Readiness>,
     /// The autoscaler, with what routers report.
     pub autoscaler: RwLock<Autoscaler>,
+    /// The GPUs that jobs hold and do not use, as nodes report them.
+    pub idle_gpus: RwLock<IdleGpuReports>,
     /// The services for routers; `None` until they are known in this term.
     pub routes: watch::Sender<Option<Vec<RouteOrder>>>,
     /// Notified when a replica, or what is wanted of a service, may have changed.
@@ -163,6 +166,7 @@ impl Core {
             event_feed: EventFeed::default(),
             readiness: RwLock::default(),
             autoscaler: RwLock::default(),
+            idle_gpus: RwLock::default(),
             routes: watch::channel(None).0,
             services_changed: Notify::new(),
             led_since: tokio::sync::Mutex::default(),

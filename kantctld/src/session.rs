@@ -102,6 +102,7 @@ pub async fn serve(
         };
     }
     core.sessions.note_registered(&name, id);
+    core.idle_gpus.write().forget_node(&name);
     core.sessions.note_key_generation(&name, id, hello.key_generation);
     tracing::info!("node {name} connected (kantd {}, protocol {protocol})", hello.version);
     let known = NodeSession::new(&hello, session::ORDERS_BYTES);

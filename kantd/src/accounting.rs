@@ -5,18 +5,27 @@
 //! delays only this.
 
 use crate::cgroup::{self, Cgroup};
+use crate::config::SamplingSettings;
 use crate::gpu::meter::{self, GpuMeter, GpuReading};
+use crate::idle_gpus::{IdleGpusByStep, IdleTracker};
 use crate::step::{GpuGrant, GpuOveruse, GpuTally, StepDir, StepSpec, Steps};
 use common::id::AttemptId;
 use common::unit::GpuMilli;
 use common::wire::node::{StepPhase, StepStatus};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::Instant;
+use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio::time::{MissedTickBehavior, interval};
 
 pub type OpenMeter = Box<dyn Fn() -> Result<Box<dyn GpuMeter>, String> + Send>;
+
+/// Opens the driver's library: the one at `library`, or the loader's default.
+#[must_use]
+pub fn opener(library: Option<PathBuf>) -> OpenMeter {
+    Box::new(move || meter::open(library.as_deref()))
+}
 
 /// The accounting of running steps.
 pub struct GpuAccounting {
@@ -24,6 +33,7 @@ pub struct GpuAccounting {
     meter: Option<Box<dyn GpuMeter>>,
     /// Steps by attempt: what to sample, and the sum so far.
     steps: BTreeMap<AttemptId, (SampledStep, GpuTally)>,
+    idle: IdleTracker,
     /// The last error that was logged.
     last_error: String,
     /// A warning was logged that shares of GPU memory cannot be enforced.
@@ -32,15 +42,28 @@ pub struct GpuAccounting {
 
 impl GpuAccounting {
     #[must_use]
-    pub const fn new(open: OpenMeter) -> Self {
-        let steps = BTreeMap::new();
-        Self { open, meter: None, steps, last_error: String::new(), warned_unreported: false }
+    pub fn new(open: OpenMeter, idle: IdleTracker) -> Self {
+        let (steps, last_error) = (BTreeMap::new(), String::new());
+        Self { open, meter: None, steps, idle, last_error, warned_unreported: false }
+    }
+
+    /// The GPUs that were idle in the last samples.
+    #[must_use]
+    pub fn idle_gpus(&self) -> IdleGpusByStep {
+        self.idle.idle()
+    }
+
+    /// Forgets that GPUs of these steps were idle: a suspended job cannot use its GPUs.
+    fn forget_idle(&mut self, suspended: &BTreeSet<AttemptId>) {
+        self.idle.retain(|id| !suspended.contains(&id));
     }
 
     /// Samples the GPUs of these steps once. Returns the steps that use too much of one.
     pub fn sample(&mut self, running: Vec<(AttemptId, StepDir)>) -> Vec<(AttemptId, GpuOveruse)> {
         let mut overuses = Vec::new();
-        self.steps.retain(|id, _| running.iter().any(|(runs, _)| runs == id));
+        let runs = |id: AttemptId| running.iter().any(|(runs, _)| *runs == id);
+        self.steps.retain(|id, _| runs(*id));
+        self.idle.retain(runs);
         for (id, dir) in running {
             let known = self.steps.entry(id);
             let (sampled_step, tally) =
@@ -62,7 +85,10 @@ impl GpuAccounting {
             }
             let Some(meter) = &self.meter else { return overuses };
             for gpu in &sampled_step.gpus {
-                let Some(reading) = sampled_step.read(&gpu.uuid, meter.as_ref()) else {
+                let reading = sampled_step.read(&gpu.uuid, meter.as_ref());
+                let busy_percent = reading.and_then(|reading| reading.busy_percent);
+                self.idle.note(id, &gpu.uuid, busy_percent, Instant::now());
+                let Some(reading) = reading else {
                     if sampled_step.shared.is_some()
                         && !std::mem::replace(&mut self.warned_unreported, true)
                     {
@@ -123,30 +149,40 @@ impl SampledStep {
     }
 }
 
-/// Samples until kantd ends; ends steps that use too much if `holds`. To be spawned.
-pub async fn run(steps: Steps, library: Option<PathBuf>, period: Option<Duration>, holds: bool) {
-    let Some(period) = period else { return std::future::pending().await };
+/// Samples until kantd ends. To be spawned.
+pub async fn run(steps: Steps, settings: SamplingSettings, idle: watch::Sender<IdleGpusByStep>) {
+    let Some(period) = settings.period else { return std::future::pending().await };
     let mut ticks = interval(period);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let fresh = || {
-        let library = library.clone();
-        GpuAccounting::new(Box::new(move || meter::open(library.as_deref())))
+        let open = opener(settings.library.clone());
+        GpuAccounting::new(open, IdleTracker::new(settings.idle_percent))
     };
     let mut accounting = fresh();
     loop {
         ticks.tick().await;
         let runs = |step: &StepStatus| matches!(step.phase, StepPhase::Running { .. });
-        let running = steps.status().into_iter().filter(runs);
+        let running: Vec<StepStatus> = steps.status().into_iter().filter(runs).collect();
+        let is_suspended =
+            |step: &&StepStatus| matches!(step.phase, StepPhase::Running { suspended: true, .. });
+        let suspended = running.iter().filter(is_suspended).map(|step| step.id).collect();
         let running: Vec<(AttemptId, StepDir)> =
-            running.map(|step| (step.id, steps.dir_of(step.id))).collect();
+            running.iter().map(|step| (step.id, steps.dir_of(step.id))).collect();
         let sampled = spawn_blocking(move || {
             let overuses = accounting.sample(running);
+            accounting.forget_idle(&suspended);
             (accounting, overuses)
         });
         // Only a bug in `sample` gets here; the tallies are in the steps' directories.
         let (sampled, overuses) = sampled.await.unwrap_or_else(|_| (fresh(), Vec::new()));
         accounting = sampled;
-        for (id, overuse) in overuses.into_iter().filter(|_| holds) {
+        let now_idle = accounting.idle_gpus();
+        idle.send_if_modified(|before| {
+            let is_news = *before != now_idle;
+            *before = now_idle;
+            is_news
+        });
+        for (id, overuse) in overuses.into_iter().filter(|_| settings.hold_gpu_memory) {
             steps.end_for_overuse(id, overuse);
         }
     }
@@ -194,7 +230,7 @@ mod tests {
             meters.opened.fetch_add(1, Ordering::SeqCst);
             Ok(Box::new(Fake(Arc::clone(&meters))))
         });
-        (GpuAccounting::new(open), counts)
+        (GpuAccounting::new(open, IdleTracker::new(50)), counts)
     }
 
     fn step(home: &tempfile::TempDir, share_of_one: bool) -> (AttemptId, StepDir) {
@@ -219,6 +255,14 @@ mod tests {
         second.sample(vec![step.clone()]);
         let usage = GpuTally::read(&step.1).usage().unwrap();
         assert_eq!((usage.samples, usage.busy_percent()), (4, Some(40)));
+        assert_eq!(second.idle_gpus().len(), 0, "a new kantd begins to count again");
+        (0..5).for_each(|_| assert_eq!(second.sample(vec![step.clone()]), []));
+        assert_eq!(second.idle_gpus().keys().collect::<Vec<_>>(), [&step.0]);
+        second.forget_idle(&BTreeSet::from([step.0]));
+        assert_eq!(second.idle_gpus().len(), 0, "the step is suspended");
+        (0..6).for_each(|_| assert_eq!(second.sample(vec![step.clone()]), []));
+        second.sample(Vec::new());
+        assert_eq!(second.idle_gpus().len(), 0, "the step has ended");
         assert_eq!(usage.energy_joules, 6, "the second meter's counter starts at zero");
     }
 

@@ -4,10 +4,12 @@ mod container;
 mod health;
 mod private_dirs;
 mod router;
+mod sampling;
 
 pub use container::{ContainerSettings, Mount};
 pub use health::HealthSettings;
 pub use router::RouterSettings;
+pub use sampling::SamplingSettings;
 
 use crate::features;
 use common::config::{self, CgroupMode, ConfigError, NodeConfig};
@@ -19,7 +21,6 @@ use net::OwnerRules;
 use std::io;
 use std::ops::RangeInclusive;
 use std::path::{Component, Path, PathBuf};
-use std::time::Duration;
 
 /// The default configuration file.
 pub const DEFAULT_FILE: &str = "/etc/kant/kantd.toml";
@@ -60,12 +61,9 @@ pub struct Settings {
     pub kantctl: Option<PathBuf>,
     /// The NVML library, if not the loader's default.
     pub nvml_library: Option<PathBuf>,
-    /// Sampling interval of the GPUs of running steps; `None` for no sampling.
-    pub accounting_period: Option<Duration>,
+    pub sampling: SamplingSettings,
     /// Where files say which jobs have which GPU, if anywhere.
     pub gpu_jobs_dir: Option<PathBuf>,
-    /// End jobs that use more of a shared GPU's memory than their share.
-    pub hold_gpu_memory: bool,
     pub health: HealthSettings,
     /// The router on this node, if one runs here.
     pub router: Option<RouterSettings>,
@@ -90,6 +88,8 @@ pub enum SettingsError {
     },
     #[error(transparent)]
     Malformed(#[from] ConfigError),
+    #[error("failed to use `gpu_idle_percent`: {0} is more than 100 percent")]
+    IdlePercent(u32),
     #[error("failed to use `name`: {0}")]
     Name(#[source] IdError),
     /// The host's name is not a valid node name.
@@ -169,6 +169,7 @@ pub fn check(config: NodeConfig) -> Result<Settings, SettingsError> {
     }
     let health = health::check(&config)?;
     let containers = container::check(&config)?;
+    let sampling = sampling::check(&config)?;
     let cpus = unless_empty(config.cpus).map(|cpus| cpus.parse());
     Ok(Settings {
         address: unless_empty(config.address).unwrap_or_else(|| name.to_string()),
@@ -194,13 +195,10 @@ pub fn check(config: NodeConfig) -> Result<Settings, SettingsError> {
             .map(|p| require_absolute("kantctl", p))
             .transpose()?,
         nvml_library: unless_empty(config.nvml_library).map(PathBuf::from),
-        accounting_period: Some(u64::from(config.accounting_seconds))
-            .filter(|seconds| *seconds > 0)
-            .map(Duration::from_secs),
+        sampling,
         gpu_jobs_dir: unless_empty(config.gpu_jobs_dir)
             .map(|p| require_absolute("gpu_jobs_dir", p))
             .transpose()?,
-        hold_gpu_memory: config.hold_gpu_memory,
         health,
         router: router::router(config.router, config.router_certificate, config.router_key)?,
         service_ports: router::port_range(&config.service_ports)?,

@@ -34,7 +34,7 @@ pub fn config_warnings(settings: &Settings) -> Vec<String> {
              move it elsewhere, or `srun` and kantctl fail in jobs"
         ))
     });
-    let idle = settings.hold_gpu_memory && settings.accounting_period.is_none();
+    let idle = settings.sampling.hold_gpu_memory && settings.sampling.period.is_none();
     let idle = idle.then(|| {
         "`hold_gpu_memory`: shares of a GPU's memory are not enforced with \
          `accounting_seconds = 0`"

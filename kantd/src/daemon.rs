@@ -6,7 +6,7 @@ use crate::cgroup::CgroupParent;
 use crate::config::Settings;
 use crate::container_support::Offer;
 use crate::enrolment::Renewal;
-use crate::gpu::{meter, numbers::NumbersError};
+use crate::gpu::numbers::NumbersError;
 use crate::health::{self, Watched};
 use crate::node_probe::{NodeProbe, NodeProbeError, probe_node};
 use crate::node_runtime::NodeRuntime;
@@ -14,7 +14,7 @@ use crate::notify;
 use crate::probes::{Measuring, Prober};
 use crate::routes::{self, RouterChannels};
 use crate::runner::Executor;
-use crate::session::{NodeInfo, SessionTiming};
+use crate::session::{Measurements, NodeInfo, SessionTiming};
 use crate::spool::{Spool, SpoolError};
 use crate::step::{LeaderContact, StartLimits, StepRules, Steps, StepsError, StepsSettings};
 use crate::{accounting, gpu_jobs};
@@ -90,10 +90,11 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     let listener = settings.socket.as_deref().map(listen).transpose()?;
     log_start(&settings, &credentials, &inventory, &steps);
 
-    let (RouterChannels { load, routes }, serve_router) =
+    let (RouterChannels { load: router_load, routes }, serve_router) =
         routes::channels(&settings.spool, settings.router.as_ref().map(|router| router.bind));
     let (published_replicas, replicas) = watch::channel(BTreeMap::new());
     let (published_loads, replica_loads) = watch::channel(BTreeMap::new());
+    let (published_idle, idle_gpus) = watch::channel(BTreeMap::new());
     let endpoint = |addr: &String| Endpoint::Tls { addr: addr.clone(), identity: identity.clone() };
     let (gpus, probe_now) = (inventory.gpus.clone(), steps.hook_failure_notify());
     let (watch, health) = health::watch(Watched {
@@ -105,7 +106,7 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
         probe_now,
         symptoms,
     });
-    let controllers: Vec<Endpoint> = settings.controllers.iter().map(endpoint).collect();
+    let controllers: Vec<_> = settings.controllers.iter().map(endpoint).collect();
     let (renewal, key_generations) = Renewal::of(&settings, credentials, &identity, &controllers);
     let parts = NodeRuntime {
         controllers,
@@ -120,19 +121,18 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
         health,
         steps: Some(steps.clone()),
         leader_contact: Some(LeaderContact::new(&settings.spool)),
-        replicas,
-        replica_loads,
-        load,
+        measurements: Measurements { replicas, replica_loads, router_load, idle_gpus },
         routes,
         key_generations,
     };
     let held = steps.status();
-    let library = settings.nvml_library.clone();
-    let measuring = Measuring::new(Box::new(move || meter::open(library.as_deref())));
+    let measuring = Measuring::new(accounting::opener(settings.nvml_library.clone()));
     let prober = Prober::new(steps.clone(), published_replicas, published_loads, measuring);
-    let accounting = run_accounting(settings, steps.clone(), gpus.clone());
+    let sampling = accounting::run(steps.clone(), settings.sampling.clone(), published_idle);
+    let job_files = gpu_jobs::run(steps.clone(), settings.gpu_jobs_dir, gpus.clone());
     let mut running = parts.start(StepExecutor { steps, gpus }, prober, held, changes, listener);
-    running.spawn(accounting);
+    running.spawn(sampling);
+    running.spawn(job_files);
     running.spawn(renewal.run());
     running.spawn(serve_router);
     running.spawn(watch);
@@ -146,12 +146,6 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     // Closes the session and removes the socket in order.
     running.shutdown().await;
     Ok(())
-}
-
-async fn run_accounting(settings: Settings, steps: Steps, gpus: Vec<Gpu>) {
-    let (library, period) = (settings.nvml_library, settings.accounting_period);
-    let files = gpu_jobs::run(steps.clone(), settings.gpu_jobs_dir, gpus);
-    tokio::join!(accounting::run(steps, library, period, settings.hold_gpu_memory), files);
 }
 
 async fn probe(settings: &Settings) -> Result<NodeProbe, DaemonError> {

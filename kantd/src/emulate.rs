@@ -18,12 +18,11 @@ pub use machine::{MachineError, load_machine};
 pub use power_cut::{PowerCut, PowerCutError};
 
 use crate::node_runtime::NodeRuntime;
-use crate::session::{KeyGenerations, NodeInfo, SessionTiming};
+use crate::session::{KeyGenerations, Measurements, NodeInfo, SessionTiming};
 use common::id::{IdError, NodeName};
 use common::node::Inventory;
 use net::{ClusterKeys, Endpoint, Identity, IdentityError, KeyError};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -185,9 +184,7 @@ impl Node {
             health: watch::channel(Some(Vec::new())).1,
             steps: None,
             leader_contact: None,
-            replicas: watch::channel(BTreeMap::new()).1,
-            replica_loads: watch::channel(BTreeMap::new()).1,
-            load: watch::channel(None).1,
+            measurements: Measurements::none(),
             routes: None,
             key_generations: KeyGenerations::without_renewal(),
         };

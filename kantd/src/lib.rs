@@ -22,6 +22,8 @@ pub mod trust;
 
 pub mod step;
 
+pub mod idle_gpus;
+
 pub mod accounting;
 pub mod gpu_jobs;
 pub mod health;

@@ -5,11 +5,10 @@ use crate::health::Findings;
 use crate::local;
 use crate::notify;
 use crate::output::OutputReader;
-use crate::probes::{Prober, ReplicaLoads, ReplicaStatuses};
+use crate::probes::Prober;
 use crate::runner::{Executor, Runner, RunnerMessage};
-use crate::session::{KeyGenerations, NodeInfo, Session, SessionTiming};
+use crate::session::{KeyGenerations, Measurements, NodeInfo, Session, SessionTiming};
 use crate::step::{LeaderContact, Steps};
-use common::service::load::RouterLoad;
 use common::wire::node::{RouteOrder, StepStatus};
 use net::{Endpoint, LocalListener};
 use node::Observed;
@@ -33,12 +32,7 @@ pub struct NodeRuntime {
     pub steps: Option<Steps>,
     /// Where supervisors read when a leader was last confirmed, if there are any.
     pub leader_contact: Option<LeaderContact>,
-    /// The state of the replicas of services.
-    pub replicas: watch::Receiver<ReplicaStatuses>,
-    /// What is measured of them.
-    pub replica_loads: watch::Receiver<ReplicaLoads>,
-    /// The load of the services, from the router on this node.
-    pub load: watch::Receiver<Option<RouterLoad>>,
+    pub measurements: Measurements,
     /// Takes the services for a router on this node, if there is one.
     pub routes: Option<watch::Sender<Vec<RouteOrder>>>,
     /// The steps of the replacements of the cluster key.
@@ -87,9 +81,8 @@ impl NodeRuntime {
     ) -> Session {
         let output = OutputReader::new(self.allow_root, observed.clone())
             .with_emulated(self.info.inventory.is_emulated());
-        let Self { controllers, info, timing, health, steps, load, routes, .. } = self;
+        let Self { controllers, info, timing, health, steps, measurements, routes, .. } = self;
         let (leader_contact, key_generations) = (self.leader_contact, self.key_generations);
-        let (replicas, replica_loads) = (self.replicas, self.replica_loads);
         Session {
             controllers,
             info,
@@ -100,9 +93,7 @@ impl NodeRuntime {
             output,
             steps,
             leader_contact,
-            replicas,
-            replica_loads,
-            load,
+            measurements,
             routes,
             key_generations,
             session_controller,

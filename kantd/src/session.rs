@@ -12,13 +12,11 @@ mod rotation;
 use crate::clock;
 use crate::health::Findings;
 use crate::output::OutputReader;
-use crate::probes::{ReplicaLoads, ReplicaStatuses};
 use crate::runner::RunnerMessage;
 use crate::step::{LeaderContact, Steps, expire_leases};
 use common::causes::with_causes;
 use common::id::NodeName;
 use common::node::Inventory;
-use common::service::load::RouterLoad;
 use common::wire::Protocols;
 use common::wire::node::{FromNode, Hello, NODE_PATH, NODE_PROTOCOLS, RouteOrder, ToNode};
 use confirmation::Confirmations;
@@ -28,7 +26,8 @@ use net::{
     Channel, ChannelError, ChannelReceiver, ChannelSender, Endpoint, Keepalive, connect_channel,
 };
 use node::Observed;
-use reports::{report_health, report_load, report_phases, report_replica_loads, report_replicas};
+pub use reports::Measurements;
+use reports::{report_health, report_phases};
 use rotation::ControllerRotation;
 use std::sync::Arc;
 use std::time::Duration;
@@ -96,12 +95,7 @@ pub struct Session {
     pub steps: Option<Steps>,
     /// Where supervisors read when a leader was last confirmed, if there are any.
     pub leader_contact: Option<LeaderContact>,
-    /// The state of the replicas of services.
-    pub replicas: watch::Receiver<ReplicaStatuses>,
-    /// What is measured of them.
-    pub replica_loads: watch::Receiver<ReplicaLoads>,
-    /// The load of the services, from the router on this node.
-    pub load: watch::Receiver<Option<RouterLoad>>,
+    pub measurements: Measurements,
     /// Takes the services for a router on this node, if there is one.
     pub routes: Option<watch::Sender<Vec<RouteOrder>>>,
     /// The steps of the replacements of the cluster key.
@@ -231,10 +225,8 @@ impl Session {
             }
             error = report_phases(self.observed.clone(), reported, sender.clone()) => error,
             error = report_health(self.health.clone(), sender.clone()) => error,
-            error = report_load(self.load.clone(), sender.clone()) => error,
-            error = report_replicas(self.replicas.clone(), sender.clone()) => error,
+            error = self.measurements.clone().report(sender.clone()) => error,
             error = self.key_generations.clone().report(sender.clone()) => error,
-            error = report_replica_loads(self.replica_loads.clone(), sender.clone()) => error,
             error = self.listen(receiver, sender.clone(), &confirmations) => error,
             error = confirmations.ask(sender) => error,
             never = expire_leases(self.steps.as_ref()) => match never {},

@@ -10,6 +10,7 @@ use common::wire::node::{
     FenceTerms, FromNode, NODE_PROTOCOL, ReadOutput, StepPhase, StepStatus, ToNode, Want,
 };
 use kantd::node_runtime::NodeRuntime;
+use kantd::session::Measurements;
 use net::{Client, ClusterKey, Endpoint, LocalListener};
 use std::path::Path;
 use tokio::task::JoinSet;
@@ -30,9 +31,7 @@ fn node(
         health: tokio::sync::watch::channel(None).1,
         steps: None,
         leader_contact: None,
-        replicas: tokio::sync::watch::channel(std::collections::BTreeMap::new()).1,
-        replica_loads: tokio::sync::watch::channel(std::collections::BTreeMap::new()).1,
-        load: tokio::sync::watch::channel(None).1,
+        measurements: Measurements::none(),
         routes: None,
         key_generations: kantd::session::KeyGenerations::without_renewal(),
     };

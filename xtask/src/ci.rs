@@ -65,7 +65,6 @@ const STEPS: &[Step] = &[
     Step::cargo("next", &["xtask", "next-release"]),
     Step::cargo("test", TEST),
     Step::cargo("attribute", &["xtask", "attribute-trial"]),
-    Step::cargo("doctest", &["test", "--workspace", "--doc", "--locked"]),
     Step::unless(crate::vm::missing, "vm", &["xtask", "vm", "--required"]),
     Step::unless(deny_missing, "deny", &["deny", "check", "bans", "licenses", "sources"]),
     Step::unless(advisories_missing, "advisories", &["deny", "check", "advisories"]),

@@ -5,15 +5,6 @@
 use std::time::Duration;
 
 /// Waits between attempts, each drawn uniformly from zero to a ceiling that doubles up to a cap.
-///
-/// ```
-/// let mut backoff = net::Backoff::new(
-///     std::time::Duration::from_millis(100),
-///     std::time::Duration::from_secs(10),
-/// );
-/// assert!(backoff.next() <= std::time::Duration::from_millis(100));
-/// assert!(backoff.next() <= std::time::Duration::from_millis(200));
-/// ```
 #[derive(Debug, Clone)]
 pub struct Backoff {
     first: Duration,

@@ -27,11 +27,13 @@ impl Policy {
                 fewer: "after hours of the schedule with a higher `min`".to_owned(),
             },
             Rule::Concurrency(rule) => {
-                per_replica(rule, rule.target.0, current, "requests in flight")
+                per_replica_outlook(rule, rule.target.0, current, "requests in flight")
             }
-            Rule::Rps(rule) => per_replica(rule, rule.target.0, current, "requests per second"),
-            Rule::Utilisation(rule) => utilisation(rule),
-            Rule::Queue(rule) => queue(rule),
+            Rule::Rps(rule) => {
+                per_replica_outlook(rule, rule.target.0, current, "requests per second")
+            }
+            Rule::Utilisation(rule) => utilisation_outlook(rule),
+            Rule::Queue(rule) => queue_outlook(rule),
             Rule::Latency(_) => Outlook {
                 more: "with more tokens per second than these take within the bounds".to_owned(),
                 fewer: "when fewer take the tokens per second within the bounds".to_owned(),
@@ -55,7 +57,12 @@ fn seconds(span: Span) -> u64 {
     span.0.div_ceil(1000)
 }
 
-fn per_replica<T>(rule: &PerReplica<T>, target: u64, current: Replicas, of: &str) -> Outlook {
+fn per_replica_outlook<T>(
+    rule: &PerReplica<T>,
+    target: u64,
+    current: Replicas,
+    of: &str,
+) -> Outlook {
     let window = seconds(rule.stable_seconds);
     let load = |replicas: Replicas| {
         let each = u128::from(target) * u128::from(rule.utilisation.0) / 1000;
@@ -75,7 +82,7 @@ fn per_replica<T>(rule: &PerReplica<T>, target: u64, current: Replicas, of: &str
     }
 }
 
-fn utilisation(rule: &Utilisation) -> Outlook {
+fn utilisation_outlook(rule: &Utilisation) -> Outlook {
     let at = |factor: u64| show((u128::from(rule.target.0) * u128::from(factor) / 1000) as u64);
     let (metric, window) = (rule.metric, seconds(rule.window_seconds));
     let each = if matches!(metric, Metric::Ttft | Metric::Itl) { "" } else { " for each replica" };
@@ -93,7 +100,7 @@ fn utilisation(rule: &Utilisation) -> Outlook {
     }
 }
 
-fn queue(rule: &Queue) -> Outlook {
+fn queue_outlook(rule: &Queue) -> Outlook {
     let percent = |part: Fraction| part.percent();
     Outlook {
         more: format!(

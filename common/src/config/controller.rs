@@ -50,10 +50,10 @@ config_table! {
         http_certificate: String = String::new(),
         /// PEM file with the private key of `http_certificate`.
         http_key: String = String::new(),
-        /// The controllers of this cluster, each as host:port; this controller may be among them.
-        /// If the list is empty and there are no files in the directory `state_dir`, kantctld
-        /// starts a new cluster. If the list is not empty, run `kantctld found` to start a cluster,
-        /// or `kantctld join` to join one.
+        /// The controllers of this cluster, each as host:port; this controller may be among them. A
+        /// controller without files in `state_dir` is new. If this list is empty, a new controller
+        /// starts a cluster of its own. Otherwise it does not start before `kantctld found` has
+        /// started the cluster here, or `kantctld join` has joined it.
         peers: Vec<String> = Vec::new(),
         /// This controller's name in messages. Empty: the host name.
         name: String = String::new(),
@@ -63,31 +63,33 @@ config_table! {
         /// it.
         cluster_key: String = "/var/lib/kantctld/cluster.key".to_owned(),
         /// For upgrades. The controllers apply log entries by a numbered set of rules; the number
-        /// is the rules level, and a new release may have a higher one. The leader raises the
-        /// cluster to this level at most. While the key has the level of the previous release, you
-        /// can go back to that release. See `kantctl admin upgrade status` and
-        /// docs/operating/upgrade.md. 0: no maximum; the leader raises the level as soon as all
-        /// controllers know a higher one.
+        /// is the rules level, and a new release may have a higher one. The leader raises the level
+        /// of the cluster up to the value of this key and no further. As long as the key has the
+        /// level of the previous release, you can go back to that release. See `kantctl admin
+        /// upgrade status` and docs/operating/upgrade.md. 0: no maximum; the leader raises the
+        /// level as soon as all controllers know a higher one, and you cannot go back after that.
         rules_level_max: u8 = 0,
         /// What ordinary users do not see of others (Slurm's PrivateData). `jobs`: jobs and
         /// services of other users, in lists, explanations, accounting, reports and events. A
-        /// request that names a job of another user is answered as if the job did not exist. So
-        /// that users cannot find out which jobs exist, a dependency on a job that the controller
-        /// has forgotten (`done_jobs_kept_seconds`) is then refused too. `usage`: the use of other
-        /// users in reports; their jobs are still shown. `nodes`: nodes on which the user has no
-        /// job; names of nodes in reasons, forecasts and reservations are still shown. Operators,
-        /// viewers and support see everything. Coordinators see their own jobs and use, and also
-        /// those of the accounts and queues that they coordinate. Never hidden are how many jobs
-        /// there are, what each queue holds, and which names and ports of services are taken. Each
-        /// controller reads this key from its own file: write it into the files of all controllers.
+        /// request that names a job of another user is answered as if the job did not exist. A
+        /// dependency on such a job is refused. So is a dependency on any job that the controller
+        /// has forgotten (`done_jobs_kept_seconds`), because a different answer would show which
+        /// jobs existed. `usage`: the use of other users in reports; their jobs are still shown.
+        /// `nodes`: nodes on which the user has no job; names of nodes in reasons, forecasts and
+        /// reservations are still shown. Operators, viewers and support see everything.
+        /// Coordinators see their own jobs and use, and also those of the accounts and queues that
+        /// they coordinate. Always visible are the number of jobs, the resources that each queue
+        /// holds, and the names and ports of services that are taken. Each controller reads this
+        /// key from its own file: write it into the files of all controllers.
         private: Vec<Private> = Vec::new(),
         /// kantd on a node forwards the requests of local users and of jobs, and names the user.
         /// `job_owners`: the controller accepts such requests only from ordinary users with a job
         /// on that node, and from all ordinary users if the node is in `submit_hosts`. `users`:
         /// from all ordinary users; root on any node can then act as any of them. In both cases
         /// root and operators are refused, and viewers, support and coordinators have only the
-        /// rights of an ordinary user. `operators`: from all users, including root and operators,
-        /// each with all rights of the role; root on any node then controls the cluster.
+        /// rights of an ordinary user. `operators`: the controller accepts the requests of all
+        /// users, also of root and operators, and the roles of a user count; root on any node then
+        /// controls the cluster.
         nodes_may_vouch_for: VouchedFor = VouchedFor::JobOwners,
         /// Nodes on which all ordinary users may use kantctl, such as login hosts: names and lists
         /// such as login[1-2]. They run jobs like other nodes. To prevent that, drain them, or set
@@ -114,21 +116,20 @@ config_table! {
         allow_root_jobs: bool = false,
         /// Users with a smaller uid, except root, are system users, whose jobs are refused.
         uid_min: u32 = 1000,
-        /// Accept jobs of users that are not in this host's user database. Their jobs must run with
-        /// a group that is not in the database either: an unknown user is a member of no group
-        /// there.
+        /// Accept jobs of users that are not in this host's user database. Such a user is a member
+        /// of no group in the database, so the group of the job must not be in the database either.
         allow_unknown_users: bool = false,
         /// A node that has been silent for this long is lost. Its jobs are requeued, or end as
         /// NODE_FAIL if they were submitted with --no-requeue.
         node_lost_after_seconds: u64 = 300,
-        /// If a node has had no contact with the leading controller for this long, it ends its
-        /// jobs, so that they no longer run there when they start on other nodes. It does not end
-        /// jobs that were submitted with --no-requeue. The value may be at most
-        /// `node_lost_after_seconds` minus `kill_grace_seconds` minus 10 seconds for the clean-up.
-        /// `"auto"` means this maximum if `peers` lists other controllers and the maximum is at
-        /// least 10 seconds; otherwise it means 0. 0: nodes never end jobs for this reason, and
-        /// jobs survive any outage of the controllers; but a job may run twice if its node is only
-        /// cut off. Use the same value on all controllers.
+        /// If a node has had no contact with the leading controller for this long, kantd ends the
+        /// jobs there, because the controller is going to start them on other nodes. This includes
+        /// an outage of all controllers. Jobs that were submitted with --no-requeue go on. The
+        /// value may be at most `node_lost_after_seconds` minus `kill_grace_seconds` minus 10
+        /// seconds for the clean-up. With 0, nodes never end jobs for this reason, and jobs survive
+        /// any outage of the controllers; but a job may run twice if its node is only cut off.
+        /// `"auto"`: the largest permitted value, if `peers` lists other controllers and that value
+        /// is at least 10 seconds; otherwise 0. Use the same value on all controllers.
         fence_after_seconds: AutoSeconds = AutoSeconds(None),
         /// Time between SIGTERM and SIGKILL when a job is cancelled or reaches its time limit.
         kill_grace_seconds: u64 = 30,
@@ -195,11 +196,12 @@ config_table! {
         /// spine, core and, optionally, nvlink_domain and zone. The tables [[leaf]],
         /// [[nvlink_domain]] and [[zone]] add to it. Empty: only these tables are used.
         topology_file: String = String::new(),
-        /// true: the surplus is divided among the queues: first by `priority`, and among queues of
-        /// equal priority by `weight`. The surplus is the capacity that is in no quota, and the
-        /// unused part of the quotas. Preemptible jobs of a queue that holds more than its fair
-        /// share (quota and surplus) are preempted when another queue is below its fair share and
-        /// needs room (docs/fairness.md). false: the jobs of all queues are put in one order (by
+        /// true: fair shares of the queues count. A fair share is the part of the quota that the
+        /// queue's jobs ask for, plus a part of the surplus. The surplus is the capacity that is in
+        /// no quota, and the unused part of the quotas; queues with a higher `priority` get it
+        /// first, and queues of equal priority share it by `weight`. When a queue with less than
+        /// its fair share needs room, preemptible jobs of queues with more than their fair share
+        /// are preempted (docs/fairness.md). false: the jobs of all queues are put in one order (by
         /// `priority` of the queue, then as `order` of the queue says), the first of them get the
         /// surplus, and `weight` has no effect.
         fair_sharing: bool = false,

@@ -50,7 +50,8 @@ config_table! {
         /// 127.0.0.1, 0.0.0.0 or an address of the node. Empty: no router runs here.
         router: String = String::new(),
         /// PEM file with the certificate of the router, followed by its intermediate certificates.
-        /// Clients must then use TLS 1.3. It is read again when it changes. Empty: no TLS.
+        /// The file is read again when it changes. With a certificate, clients must use TLS 1.3.
+        /// Empty: no TLS.
         router_certificate: String = String::new(),
         /// PEM file with the private key of `router_certificate`. Only root should be able to read
         /// it.
@@ -104,8 +105,12 @@ config_table! {
         /// The NVML library. Empty: libnvidia-ml.so.1, found by the dynamic loader.
         nvml_library: String = String::new(),
         /// The interval, in seconds, at which the GPUs of running jobs are sampled, for the use
-        /// that `kantctl show` reports. 0: never.
+        /// that `kantctl show` reports and for `gpu_idle_percent`. 0: never.
         accounting_seconds: u32 = 10,
+        /// A GPU of a job is idle if it was busy for less than this part of the time, in percent,
+        /// in each of the last six samples (`accounting_seconds`). `kantctl queue --idle` lists
+        /// jobs with idle GPUs. 0: none is ever idle. Shares of GPUs and MIG devices are left out.
+        gpu_idle_percent: u32 = 5,
         /// A directory for files that name the jobs on each GPU, for `DCGM_HPC_JOB_MAPPING_DIR` of
         /// NVIDIA's dcgm-exporter, e.g. `/run/kant-gpu-jobs`. The file of a GPU is named by its
         /// number in `nvidia-smi`. Empty: no such files.
@@ -124,9 +129,10 @@ config_table! {
         disk_free_min: String = "512M".to_owned(),
         /// Checks whose failure is only reported; the node stays in service. Example: gpu_link.
         health_warn: Vec<String> = Vec::new(),
-        /// Checks whose failure drains the node. Checks that are listed in none of `health_warn`,
-        /// `health_drain` and `health_drain_now` also drain it, with two exceptions: gpu_throttled
-        /// is only reported, and read_only also ends the node's jobs.
+        /// Checks (their names: docs/operating/health.md) whose failure drains the node. Checks
+        /// that are listed in none of `health_warn`, `health_drain` and `health_drain_now` also
+        /// drain it, with two exceptions: gpu_throttled is only reported, and read_only also ends
+        /// the node's jobs.
         health_drain: Vec<String> = Vec::new(),
         /// Checks that drain the node when they fail and also end its jobs, which start again on
         /// other nodes.

@@ -18,7 +18,8 @@ config_table! {
         /// small jobs come before large ones.
         favor_small: bool = Factors::default().favor_small,
         /// Weight of the queue factor: the queue's priority divided by the highest priority of any
-        /// queue.
+        /// queue. It adds to the points that `kantctl priority` shows, and changes no order: jobs
+        /// of a queue with a higher priority come first anyway.
         queue: u32 = Factors::default().queue,
         /// Weight of the QoS factor: the priority of the job's QoS divided by the highest priority
         /// of any QoS.
@@ -27,15 +28,16 @@ config_table! {
         /// high if the job's account has used little of its share (`shares` in [[account]]).
         fair_share: u32 = Factors::default().fair_share,
         /// Half-life of past use: use that is this old counts half. It applies to `fair_share` and
-        /// to `past_use_percent`.
+        /// to `past_use_percent`; for the latter, use of more than 14 days ago does not count at
+        /// all.
         half_life_hours: u32 = Factors::default().half_life_hours,
         /// With `fair_sharing`: how strongly a queue's use in the last 14 days reduces its part of
         /// the surplus, in percent. 0: not at all, and the use of queues is not recorded. 100: a
-        /// queue that has used twice its part of the cluster gets no surplus while other queues
-        /// want it. 50: this happens at three times its part. A queue's part of the cluster is its
-        /// `weight` divided by the sum of the weights of the queues that want surplus and have the
-        /// same parent and `priority`. Example: a queue with a fifth of these weights gets no
-        /// surplus once it has used two fifths of the capacity.
+        /// queue that has used twice its part of the cluster's GPU time gets no surplus while other
+        /// queues want it. 50: a queue that has used three times its part gets none. The part of a
+        /// queue is its `weight` divided by the sum of the weights of the queues that want surplus
+        /// and have the same parent and `priority`. Example for 100: a queue with a fifth of these
+        /// weights gets no surplus once it has used two fifths of the GPU time.
         past_use_percent: u32 = Factors::default().past_use_percent,
     }
 }

@@ -63,13 +63,14 @@ config_table! {
         /// waited 4 times as long. `shortest-first`: the shortest time limit first. `in-order`: the
         /// longest wait first. A `multifactor` queue keeps its own order.
         backfill_candidates: Candidates = Candidates::default(),
-        /// The run time that is assumed for a job when kant decides whether it may start ahead of a
-        /// planned start. `limit`: its time limit. `expected`: the mean of the last two runs of
-        /// similar jobs of the same user, at most the time limit; `backfill_candidates` then also
-        /// uses this time in place of the time limit. Planned starts are always computed from time
-        /// limits. A job that runs longer than expected may delay a planned start. The delay is at
-        /// most twice the time limit of the delayed job, as long as that job stays the first of its
-        /// queue. Only with `backfill_depth = 1` and `backfill_reservation = "floating"`.
+        /// How long a job that would start ahead of a planned start is assumed to run. `limit`: its
+        /// time limit. `expected`: the mean of the last two runs of similar jobs of the same user,
+        /// at most the time limit; `backfill_candidates` then also uses this time in place of the
+        /// time limit. Planned starts are always computed from time limits. A job that runs longer
+        /// than expected may delay the planned start of the first job of the queue. While that job
+        /// stays the first, the delay is at most twice its own time limit, counted again after a
+        /// change of leader. Only with `backfill_depth = 1` and `backfill_reservation =
+        /// "floating"`.
         backfill_run_times: RunTimes = RunTimes::default(),
         /// When the first job of the queue has waited for this long, e.g. `2h`, preemptible jobs of
         /// the queue that overtook it are preempted, as few as possible. A job has overtaken the
@@ -82,8 +83,9 @@ config_table! {
         /// fragmentation, for shares of GPUs) or `first` (by name).
         placement: Placement = Placement::default(),
         /// With `placement = "espread"`: the zone in which the queue's services (`kantctl submit
-        /// --service`) are spread. Only services of queues with `espread` and this zone are placed
-        /// in the zone. All other jobs of the cluster, in whatever queue, are placed outside of it.
+        /// --service`) are spread. The zone is then for services of queues with `espread` and this
+        /// zone only: all other jobs of this queue and of all other queues are placed outside of
+        /// it.
         zone: Option<ZoneName> = None,
         /// What happens to services when the zone is full: they are packed on nodes outside of it
         /// (`pack`) or wait (`wait`).
@@ -99,8 +101,9 @@ config_table! {
         /// gpus = 128, cpus = 1000, memory = "4T" }`; `gpus` counts all kinds together. A resource
         /// that is not listed is neither guaranteed nor limited.
         quota: AmountsTable = AmountsTable::default(),
-        /// The most that the queue may hold in all, quota and borrowed resources together. Written
-        /// like `quota`. A resource that is not listed is not limited.
+        /// The most that the queue may hold in all, quota and borrowed resources together. If it is
+        /// less than `quota`, it counts in place of the quota. Written like `quota`. A resource
+        /// that is not listed is not limited.
         borrow_at_most: AmountsTable = AmountsTable::default(),
         /// Limits on the running jobs of the queue and the queues below it together, e.g. `{ jobs =
         /// 10, gpus = 64, cpus = 512, gpu_minutes = 100000 }`. For `gpu_minutes`, a running job
@@ -127,10 +130,12 @@ config_table! {
         /// protection.
         runtime_min: String = String::new(),
         /// With `fair_sharing`: a job is not preempted by jobs of other queues before it has run
-        /// for this long, e.g. `1h`. Empty: as in the parent. If the queues of the two jobs have
-        /// the same parent, the value of the running job's queue counts; otherwise that of its
-        /// ancestor directly below the nearest common ancestor. Example: a job in `lab/vision` is
-        /// protected from a job in `ops/night` by the value of `lab`.
+        /// for this long, e.g. `1h`. Empty: as in the parent. A running job and a waiting job whose
+        /// queues have the same parent: the value of the running job's queue counts. Different
+        /// parents: the value of the running job's highest ancestor counts that is not also an
+        /// ancestor of the waiting job's queue. Example: the queue `vision` is below `lab`, and
+        /// `night` below `ops`; a job of `vision` is protected from one of `night` by the value of
+        /// `lab`.
         reclaim_runtime_min: String = String::new(),
         /// Allow jobs to share a GPU (`--gpus=0.5`). A job that uses more GPU memory than its share
         /// is ended (`hold_gpu_memory` in kantd.toml); until then, other jobs on that GPU may run

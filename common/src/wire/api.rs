@@ -69,6 +69,7 @@ mod enrolment;
 mod explanation;
 mod export;
 mod history;
+mod idle_gpus;
 mod job_name;
 mod map;
 mod metrics;
@@ -119,6 +120,7 @@ pub use history::{
     EstimatesRow, EstimatesView, HistoryList, HistoryQuery, HistoryRun, NodeStretch, NodeUse,
     ReportQuery, ReportRow, ReportView, RunGroup,
 };
+pub use idle_gpus::{IdleGpuList, IdleGpuQuery, IdleJob};
 pub use map::{ClusterMap, MapGroup, MapJob, MapNode};
 pub use metrics::{KindUse, MetricsView, SpanBucket, WaitBucket};
 pub use nodes::{DrainRequest, NodeList, NodeView};

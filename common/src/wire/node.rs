@@ -3,6 +3,7 @@
 
 mod attach;
 mod fence;
+mod idle_gpus;
 mod output;
 mod resized;
 mod route;
@@ -27,6 +28,7 @@ use std::collections::BTreeMap;
 
 pub use attach::{Octets, StepHeard, StepInput, StepPiece, StepSaid, StepSpeech, StepStreams};
 pub use fence::FenceTerms;
+pub use idle_gpus::IdleGpus;
 pub use output::{OutputChunk, OutputStream, ReadOutput};
 pub use resized::Resized;
 pub use route::{EndpointOrder, RouteOrder};
@@ -66,6 +68,8 @@ pub enum FromNode {
     ReplicaLoads(Vec<ReplicaLoad>),
     /// Replicas of services with a new state: all of them after every connect, then changes.
     Replicas(Vec<ReplicaStatus>),
+    /// The idle GPUs of steps: all of them after every connect, then changes.
+    IdleGpus(Vec<IdleGpus>),
     /// Asks whether the controller leads. Only to one with `fence` in its Welcome.
     ConfirmLeader { number: u64 },
     /// The node has a new certificate, of this step of the replacements of the cluster key.

@@ -55,6 +55,7 @@ fn get(path: &str, line: &str) -> Response {
         ("/v1/report/estimates", _) => json(estimates()),
         ("/v1/share", _) => json(shares()),
         ("/v1/priority", _) => json(priorities()),
+        ("/v1/idle-gpus", _) => json(idle_gpus()),
         ("/v1/accounts", _) => json(accounts()),
         ("/v1/nodes", _) => json(value!({ "nodes": nodes(), "as_of": NOW })),
         ("/v1/nodes/g-001", _) => json(value!({ "nodes": [nodes()[0]], "as_of": NOW })),
@@ -347,6 +348,14 @@ fn listed(all: bool) -> Vec<JobView> {
     }
     listed.iter_mut().for_each(|job| job.timeline.clear());
     listed
+}
+
+fn idle_gpus() -> Value {
+    let job = JobView { timeline: Vec::new(), ..running() };
+    let idle_since = NOW - Span::from_minutes(42);
+    let idle = value!({ "job": job, "idle_gpus": 3, "idle_since": idle_since,
+                        "idle_nodes": ["g-001", "g-002"] });
+    value!({ "jobs": [idle], "as_of": NOW })
 }
 
 fn step(number: u32, exit: Option<u8>) -> Value {

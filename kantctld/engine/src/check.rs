@@ -190,7 +190,7 @@ impl<'a> Judge<'a> {
                 self.fault(format!("gets node {}, which there is not", share.node));
             }
         }
-        self.check_start_fair(job, allocation);
+        self.check_firm_quota(job, allocation);
         let faults = self.bounds.add_start(job, allocation, &self.left);
         faults.into_iter().for_each(|fault| self.fault(fault));
     }

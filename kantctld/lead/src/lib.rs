@@ -8,6 +8,7 @@
 
 pub mod bulk_action;
 pub mod clock;
+pub mod idle_gpus;
 pub mod notifications;
 pub mod round_parts;
 pub mod rounds;

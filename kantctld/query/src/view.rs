@@ -5,6 +5,7 @@ mod explain;
 mod list_row;
 mod map;
 mod nodes;
+mod one_job;
 mod queues;
 mod remarks;
 mod requested;
@@ -30,6 +31,7 @@ pub use explain::explain;
 pub use list_row::list_rows;
 pub use map::cluster_map;
 pub use nodes::{node_list, node_view};
+pub use one_job::{job_view, running_job};
 pub use queues::queue_list;
 pub(crate) use requested::{requested, without_bulk};
 pub use solve::solve;
@@ -85,13 +87,6 @@ pub fn counts(state: &State) -> Counts {
         counts.nodes_connected += u32::from(node.contact == Contact::Connected);
     }
     counts
-}
-
-/// A job or array task, without its timeline. `None` if there is none that the viewer sees.
-#[must_use]
-pub fn job_view(state: &State, viewer: &Viewer, key: JobKey, waits: &Waits) -> Option<JobView> {
-    let (record, element) = state.element(key).filter(|(record, _)| viewer.sees(record))?;
-    Some(element_view((state, viewer), (record, element, key), waits, Ask::clone))
 }
 
 /// The view of an element.

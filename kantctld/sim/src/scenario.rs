@@ -200,7 +200,7 @@ impl Stage {
             "node" => self.add_nodes(words)?,
             "submit" => return self.submit(words),
             verb if ask::CHANGES.contains(&verb) => self.change(verb, words)?,
-            verb if service::VERBS.contains(&verb) => return self.service(verb, words),
+            verb if service::VERBS.contains(&verb) => return self.run_service_line(verb, words),
             "drain" | "resume" => self.mark_node(verb, words)?,
             "reserve" | "unreserve" => {
                 let command = booking::command(verb, words)?;

@@ -14,6 +14,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
+use common::wire::api::IdleGpuQuery;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
@@ -64,6 +65,8 @@ fn text(core: &Core) -> Result<String, std::fmt::Error> {
     if core.is_serving() {
         let now = core.now();
         let snapshot = core.scheduler_cache.with_current(&core.state, now, engine::Snapshot::clone);
+        let idle = core.idle_gpus.read().count(&state, (IdleGpuQuery::default().span(), now));
+        series.gauge("kant_gpus_held_idle", "GPUs that jobs hold and do not use.", idle);
         cluster::add_kant(&mut series, &crate::metrics::metrics(&state, &snapshot, now));
     }
     series.text()

@@ -25,6 +25,14 @@ pub fn forget_node_reports(core: &Core) {
     let now = core.now();
     core.readiness.write().start_term(now);
     core.autoscaler.write().clear();
+    core.idle_gpus.write().clear();
+}
+
+/// Forgets what nodes reported of jobs that have ended since.
+fn forget_ended(core: &Core) {
+    let state = core.state.read();
+    core.readiness.write().prune(&state);
+    core.idle_gpus.write().prune(&state);
 }
 
 /// Runs for one term; ends when dropped.
@@ -33,10 +41,10 @@ pub async fn run(core: &Core) -> Infallible {
     loop {
         let now = core.now();
         let scaled = decide(core, &mut decided_at);
+        forget_ended(core);
         let (plan, routes) = {
             let state = core.state.read();
-            let mut readiness = core.readiness.write();
-            readiness.prune(&state);
+            let readiness = core.readiness.read();
             (
                 services::plan_services(&state, &readiness, now),
                 services::routes(&state, &readiness, now),

@@ -18,6 +18,11 @@ impl Session {
                 self.core.sessions.note_key_generation(node, self.id, generation);
                 self.core.keys.news.notify_one();
             }
+            FromNode::IdleGpus(report) => {
+                let (node, now) = (self.known.node(), self.core.now());
+                let state = self.core.state.read();
+                self.core.idle_gpus.write().note_report(&state, node, report, now);
+            }
             message => services::note_service_report(&self.core, self.known.node(), message),
         }
     }

@@ -1,8 +1,9 @@
-//! What a session sends up whenever it changes: phases of steps, health, replicas of services, what
-//! is measured of them, and the load of the router.
+//! What a session sends up whenever it changes: phases of steps, health, and what is measured of
+//! jobs and services.
 
 use super::SessionError;
 use crate::health::Findings;
+use crate::idle_gpus::{IdleGpusByStep, changes};
 use crate::probes::{ReplicaLoads, ReplicaStatuses};
 use common::job::ReplicaStatus;
 use common::service::engine::ReplicaLoad;
@@ -10,12 +11,50 @@ use common::service::load::RouterLoad;
 use common::wire::node::FromNode;
 use net::ChannelSender;
 use node::Observed;
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
 /// The time between two reports of measurements.
 const LOADS_PERIOD: Duration = Duration::from_secs(1);
+
+/// What a node measures of its jobs and services. It is in no log: every controller that begins to
+/// lead gets it again.
+#[derive(Debug, Clone)]
+pub struct Measurements {
+    /// The state of the replicas of services.
+    pub replicas: watch::Receiver<ReplicaStatuses>,
+    /// What is measured of them.
+    pub replica_loads: watch::Receiver<ReplicaLoads>,
+    /// The load of the services, from the router on this node.
+    pub router_load: watch::Receiver<Option<RouterLoad>>,
+    /// The GPUs that jobs hold and do not use.
+    pub idle_gpus: watch::Receiver<IdleGpusByStep>,
+}
+
+impl Measurements {
+    /// Those of a node that measures nothing.
+    #[must_use]
+    pub fn none() -> Self {
+        Self {
+            replicas: watch::channel(BTreeMap::new()).1,
+            replica_loads: watch::channel(BTreeMap::new()).1,
+            router_load: watch::channel(None).1,
+            idle_gpus: watch::channel(BTreeMap::new()).1,
+        }
+    }
+
+    /// Sends all of them whenever they change.
+    pub(super) async fn report(self, sender: ChannelSender<FromNode>) -> SessionError {
+        tokio::select! {
+            error = report_replicas(self.replicas, sender.clone()) => error,
+            error = report_replica_loads(self.replica_loads, sender.clone()) => error,
+            error = report_load(self.router_load, sender.clone()) => error,
+            error = report_idle_gpus(self.idle_gpus, sender) => error,
+        }
+    }
+}
 
 /// Sends the findings, once they are known and whenever they change.
 pub(super) async fn report_health(
@@ -37,7 +76,7 @@ pub(super) async fn report_health(
 }
 
 /// Sends each load that the router on this node reports.
-pub(super) async fn report_load(
+async fn report_load(
     mut load: watch::Receiver<Option<RouterLoad>>,
     sender: ChannelSender<FromNode>,
 ) -> SessionError {
@@ -53,7 +92,7 @@ pub(super) async fn report_load(
 }
 
 /// Sends the state of all replicas, and then whatever changes.
-pub(super) async fn report_replicas(
+async fn report_replicas(
     mut replicas: watch::Receiver<ReplicaStatuses>,
     sender: ChannelSender<FromNode>,
 ) -> SessionError {
@@ -73,8 +112,28 @@ pub(super) async fn report_replicas(
     }
 }
 
+/// Sends the idle GPUs of all steps, and then whatever changes.
+async fn report_idle_gpus(
+    mut idle: watch::Receiver<IdleGpusByStep>,
+    sender: ChannelSender<FromNode>,
+) -> SessionError {
+    let mut reported = IdleGpusByStep::new();
+    loop {
+        let now = idle.borrow_and_update().clone();
+        let news = changes(&reported, &now, Instant::now());
+        if !news.is_empty() && sender.send(&FromNode::IdleGpus(news)).await.is_err() {
+            return std::future::pending().await;
+        }
+        reported = now;
+        if idle.changed().await.is_err() {
+            // An emulated node has no GPUs that could be sampled, which does not end the session.
+            return std::future::pending().await;
+        }
+    }
+}
+
 /// Sends the measurements of replicas since the last report, at most once in a period.
-pub(super) async fn report_replica_loads(
+async fn report_replica_loads(
     mut loads: watch::Receiver<ReplicaLoads>,
     sender: ChannelSender<FromNode>,
 ) -> SessionError {

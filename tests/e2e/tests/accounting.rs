@@ -1,10 +1,11 @@
 //! The resource usage in a job's record, including its GPUs, also after a restart of kantd during
-//! the job.
+//! the job; and the list of jobs that do not use their GPUs.
 
 use common::config::{ControllerConfig, QueueTable};
 use common::id::{GpuIndex, QueueName};
 use common::job::{Outcome, Phase};
-use common::unit::Bytes;
+use common::unit::{Bytes, Gpus};
+use common::wire::api::IdleGpuList;
 use e2e::{Cluster, ClusterOptions, Machine, Person, wait_for};
 
 /// Changes the readings of every simulated GPU.
@@ -54,6 +55,38 @@ fn a_jobs_record_has_the_usage_of_its_gpus_also_after_a_crash_of_kantd() -> anyh
     assert!(gpus.memory_peak >= Bytes::from_mib(3000), "{gpus:?}");
     let shown = kantctl.ok(&["show", &id])?;
     assert!(shown.contains("80 % busy on average") && shown.contains(", 500 J"), "{shown}");
+    Ok(())
+}
+
+#[test]
+fn a_job_that_does_not_use_its_gpus_is_listed_until_it_does() -> anyhow::Result<()> {
+    let mut cluster = Cluster::start(ClusterOptions::gpu_nodes(&["g1"], "pcie-2"))?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    show(&cluster, 4, 1000, 0)?;
+    let script = "#!/bin/sh\nuntil [ -e over ]; do sleep 0.05; done\n";
+    let id = kantctl.submit(&["--gpus=2", "--mem=16M"], script)?;
+    let listed = |arguments: &[&str]| -> anyhow::Result<IdleGpuList> {
+        let command = [&["--json", "queue", "--idle=1s"], arguments].concat();
+        Ok(serde_json::from_str(&kantctl.ok(&command)?)?)
+    };
+    let wait_until_listed = || wait_for("a job with idle GPUs", || Ok(listed(&[])?.jobs.pop()));
+    let one = wait_until_listed()?;
+    assert_eq!((one.job.key.to_string(), one.idle_gpus), (id.clone(), Gpus(2)));
+    assert_eq!(listed(&["--me"])?.jobs.len(), 1);
+    assert_eq!(listed(&["--user=root"])?.jobs.len(), 0);
+    assert!(!kantctl.ok(&["queue", "--idle=1h"])?.contains(&id), "not for an hour");
+    cluster.kill_controller()?;
+    cluster.start_controller()?;
+    wait_until_listed()?;
+    cluster.kill_node("g1")?;
+    show(&cluster, 5, 1000, 0)?;
+    cluster.start_node("g1")?;
+    wait_for("it to work", || Ok(listed(&[])?.jobs.is_empty().then_some(())))?;
+    show(&cluster, 0, 1000, 0)?;
+    wait_until_listed()?;
+    kantctl.touch("over")?;
+    kantctl.completed(&id)?;
+    assert_eq!(listed(&[])?.jobs.len(), 0, "it has ended");
     Ok(())
 }
 

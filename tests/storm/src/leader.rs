@@ -150,7 +150,8 @@ impl Lead {
             | FromNode::Task(_)
             | FromNode::Steps(_)
             | FromNode::Signalled(_)
-            | FromNode::ReplicaLoads(_) => {}
+            | FromNode::ReplicaLoads(_)
+            | FromNode::IdleGpus(_) => {}
         }
     }
 

@@ -1,17 +1,20 @@
-//! Rule: each link in a document leads to a file and a heading that exist, and the book's table of
-//! contents lists each page of docs/.
+//! Rule: each link in a document leads to a file and a heading that exist, each source file that it
+//! names in backticks exists, and the book's table of contents lists each page of docs/.
 
 use super::finding::Finding;
 use crate::tree::{File, Tree};
 
 const WHY: &str = "a reader who follows a dead link, or never finds a page, is lost";
 
+const NAME_WHY: &str = "a reader does not find code and tests that were renamed";
+
 /// The table of contents of the book.
 const CONTENTS: &str = "docs/SUMMARY.md";
 
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let pages = tree.files().filter(|file| file.path.ends_with(".md"));
-    let mut findings: Vec<Finding> = pages.flat_map(|file| dead_links(tree, file)).collect();
+    let of_page = |file| dead_links(tree, file).into_iter().chain(missing_sources(tree, file));
+    let mut findings: Vec<Finding> = pages.flat_map(of_page).collect();
     if let Some(contents) = tree.file(CONTENTS) {
         findings.extend(find_unlisted_pages(tree, contents));
     }
@@ -37,6 +40,33 @@ fn dead_links(tree: &Tree, file: &File) -> Vec<Finding> {
         findings.push(Finding::new(&file.path, line, what, WHY, mend));
     }
     findings
+}
+
+/// Paths from the root to Rust files that do not exist, such as that of a renamed test.
+fn missing_sources(tree: &Tree, page: &File) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (line, text) in page.lines() {
+        let quoted = text.split('`').skip(1).step_by(2).filter(|path| path.ends_with(".rs"));
+        let quoted = quoted.filter(|path| !path.contains('*')).flat_map(expand_braces);
+        for path in quoted.filter(|path| tree.file(path).is_none()) {
+            let top = path.split('/').next().unwrap_or_default();
+            if !tree.files().any(|file| file.is_in(top)) {
+                continue;
+            }
+            let what = format!("there is no file `{path}`");
+            findings.push(Finding::new(&page.path, line, what, NAME_WHY, "name the file of today"));
+        }
+    }
+    findings
+}
+
+/// `a/{b,c}.rs` as `a/b.rs` and `a/c.rs`.
+fn expand_braces(path: &str) -> Vec<String> {
+    let parts = path.split_once('{').and_then(|(before, rest)| {
+        let (names, after) = rest.split_once('}')?;
+        Some(names.split(',').map(move |name| format!("{before}{name}{after}")).collect())
+    });
+    parts.unwrap_or_else(|| vec![path.to_owned()])
 }
 
 fn find_unlisted_pages(tree: &Tree, contents: &File) -> Vec<Finding> {
@@ -116,6 +146,13 @@ mod tests {
             found,
             ["the link to `b.md` leads to no file", "`a.md` has no heading for `#gone`"]
         );
+    }
+
+    #[test]
+    fn a_source_file_that_was_renamed_is_found() {
+        let text = "See `a/src/{new,old}.rs`, `lib.rs`, `a/tests/*.rs`.\n";
+        let files = [("docs/SUMMARY.md", "[b](b.md)"), ("docs/b.md", text), ("a/src/new.rs", "")];
+        assert_eq!(whats(&files), ["there is no file `a/src/old.rs`"]);
     }
 
     #[test]

@@ -125,8 +125,8 @@ fn nodes(job: &JobView) -> String {
     }
 }
 
-/// The number of GPUs; shares of GPUs as their sum, or as requested.
-fn gpus(job: &JobView) -> String {
+/// The number of its GPUs; shares of GPUs as their sum, or as requested.
+pub fn gpus(job: &JobView) -> String {
     match (&job.allocation, job.ask.request.gpus) {
         (Some(given), _) => {
             sizes::format_gpu_milli(given.shares().iter().map(Share::gpus_milli).sum())

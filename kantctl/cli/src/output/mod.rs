@@ -5,6 +5,7 @@ pub mod columns;
 pub mod controllers;
 mod escape;
 pub mod estimates;
+pub mod idle_gpus;
 pub mod jobs;
 pub mod metrics;
 pub mod nodes;

@@ -142,7 +142,7 @@ impl Filter {
         self.check_owners(|user| jobs.iter().any(|job| job.owner.name == user))
     }
 
-    fn check_owners(&self, owns: impl Fn(&str) -> bool) -> Result<(), Failure> {
+    pub(super) fn check_owners(&self, owns: impl Fn(&str) -> bool) -> Result<(), Failure> {
         match self.user.iter().find(|user| !owns(user) && is_unknown(user)) {
             Some(user) => {
                 let refused = Failure::from_message(format!("there is no user {user}"));
@@ -178,7 +178,8 @@ impl Filter {
         };
         let uid = job.owner.uid.to_string();
         let states = [&job.state, &job.state_code];
-        one_of(&self.user, &|user| *user == job.owner.name || *user == uid)
+        (!self.me || job.owner.uid.0 == nix::unistd::getuid().as_raw())
+            && one_of(&self.user, &|user| *user == job.owner.name || *user == uid)
             && one_of(&self.names, &|name| *name == job.ask.name)
             && one_of(&self.states, &|state| states.iter().any(|s| s.eq_ignore_ascii_case(state)))
             && (self.queue.is_empty()

@@ -1,11 +1,14 @@
 //! `kantctl queue`: lists jobs.
 
+mod idle;
+
 use super::filter::Filter;
 use super::starts::fetch_expected_starts;
 use crate::failure::{Failure, OK};
 use crate::output::columns::{self, Line};
 use crate::output::{Screen, jobs};
 use crate::server::Server;
+use common::time::Span;
 use common::wire::api::{JobList, Looked};
 use std::collections::BTreeMap;
 
@@ -14,6 +17,8 @@ Examples:
   kantctl queue
   kantctl queue --me --all
   kantctl queue -t PENDING -p gpu --start
+  kantctl queue --idle
+  kantctl queue --idle=1h --json
   kantctl queue --format id,user,gpus,waited,reason --sort -gpus
   kantctl queue --csv > jobs.csv
   kantctl queue --json
@@ -38,6 +43,11 @@ pub struct Args {
     /// Show when waiting jobs are expected to start
     #[arg(long)]
     pub start: bool,
+    /// Only running jobs with GPUs that have been idle for this long [default: 10m]
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true,
+          default_missing_value = "10m",
+          conflicts_with_all = ["all", "start", "format", "sort", "csv", "states"])]
+    pub idle: Option<Span>,
     /// Columns to show
     #[arg(short = 'o', long, value_name = "COLUMNS")]
     pub format: Option<String>,
@@ -57,6 +67,9 @@ pub struct Args {
 /// # Errors
 /// [`Failure`] when the controller does not answer, or a column is unknown.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
+    if let Some(idle) = args.idle {
+        return idle::run(idle, &args.filter, server, screen).await;
+    }
     let usual = match (args.csv, args.start) {
         (true, _) => Some(CSV),
         (false, true) => Some(STARTS),

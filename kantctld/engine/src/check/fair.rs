@@ -37,7 +37,7 @@ struct Claim {
 impl<'a> Judge<'a> {
     /// A job that is not preemptible starts within the quotas that name GPUs. A job with reserved
     /// room was judged when its victims were chosen.
-    pub(super) fn check_start_fair(&mut self, job: &WaitingJob, allocation: &Allocation) {
+    pub(super) fn check_firm_quota(&mut self, job: &WaitingJob, allocation: &Allocation) {
         let is_fair = self.snapshot.policy().fair_sharing;
         let beside = self.jobs_requesting_together(job);
         if !is_fair || beside.is_empty() || self.has_room_kept(job.key) {

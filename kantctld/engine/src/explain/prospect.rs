@@ -27,12 +27,6 @@ pub struct Prospect {
 
 /// The outlook of a running or waiting job, as a round at `now` would compute it. `None` for an
 /// unknown job, or one whose queue is not configured. Costs as much as [`standings`].
-///
-/// ```
-/// use common::{id::JobKey, id::JobId, time::Time};
-/// let key = JobKey { job: JobId(1), index: None };
-/// assert!(engine::prospect(&engine::Snapshot::default(), Time(0), key).is_none());
-/// ```
 #[must_use]
 pub fn prospect(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<Prospect> {
     let running = snapshot.running_job(key);

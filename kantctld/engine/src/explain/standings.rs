@@ -32,11 +32,6 @@ struct Column<'a> {
 /// The standing of all queues, as a round at `now` would compute it. Each queue follows its parent.
 /// Fair shares are left out where fair sharing is off. If the snapshot is not settled, a settled
 /// copy is used. Costs as much as the accounts of a round.
-///
-/// ```
-/// let standings = engine::standings(&engine::Snapshot::default(), common::time::Time(0));
-/// assert!(standings.is_empty());
-/// ```
 #[must_use]
 pub fn standings(snapshot: &Snapshot, now: Time) -> Vec<ShareView> {
     if !snapshot.is_ready_for_round(now) {

@@ -26,7 +26,7 @@ const READY_AFTER: Span = Span::from_seconds(20);
 const DRAIN_DELAY: Span = Span::from_seconds(5);
 
 impl Stage {
-    pub(super) fn service(
+    pub(super) fn run_service_line(
         &mut self,
         verb: &str,
         words: &mut Words,

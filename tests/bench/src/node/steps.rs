@@ -17,6 +17,7 @@ use e2e::{Binaries, Build};
 use kantd::accounting::GpuAccounting;
 use kantd::cgroup;
 use kantd::gpu::{meter, nvml};
+use kantd::idle_gpus::IdleTracker;
 use kantd::step::{StartLimits, StepChanges, StepRules, Steps, StepsSettings};
 use nix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
@@ -200,7 +201,8 @@ impl StepHarness {
             figures.add("supervisor of a step, RSS", "MiB", rss_mib(pid)?);
         }
         let library = library.to_owned();
-        let mut accounting = GpuAccounting::new(Box::new(move || meter::open(Some(&library))));
+        let open = Box::new(move || meter::open(Some(&library)));
+        let mut accounting = GpuAccounting::new(open, IdleTracker::new(5));
         let status = self.steps.status();
         for look in 0..=LOOKS {
             let running = status.iter().map(|step| (step.id, self.steps.dir_of(step.id)));

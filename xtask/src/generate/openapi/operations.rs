@@ -106,6 +106,7 @@ fn cluster(rows: &mut Rows<'_>) {
     rows.get::<AccountList>("/v1/accounts", "List accounts and QoS");
     rows.get::<ShareList>("/v1/share", "Show the fair shares of queues");
     rows.query::<PriorityQuery, PriorityList>("/v1/priority", "Show the priorities of jobs");
+    rows.query::<IdleGpuQuery, IdleGpuList>("/v1/idle-gpus", "List running jobs with idle GPUs");
     rows.get::<MetricsView>("/v1/metrics", "Show Kant's metrics");
     rows.query::<HistoryQuery, HistoryList>("/v1/history", "List finished jobs");
     rows.query::<ReportQuery, ReportView>("/v1/report", "Report the use of the cluster");

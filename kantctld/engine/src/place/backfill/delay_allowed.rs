@@ -54,7 +54,7 @@ impl DelayAllowed {
     }
 
     /// When the delayed job ends at the latest. Nothing may be kept for others on its nodes before.
-    pub const fn ended_by(&self) -> Time {
+    pub const fn latest_end(&self) -> Time {
         self.over_by
     }
 

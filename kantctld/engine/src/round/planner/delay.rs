@@ -32,7 +32,7 @@ impl RoundState<'_> {
             by_limit <= shadow.at
                 || (expected <= shadow.at
                     && shadow.delay.allows(expected, by_limit)
-                    && self.bookings.last_before(shadow.delay.ended_by()).is_none())
+                    && self.bookings.last_before(shadow.delay.latest_end()).is_none())
         };
         let is_allowed =
             self.bookings.last_before(by_limit).is_none() && self.shadows.iter().all(allows);
