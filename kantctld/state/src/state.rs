@@ -275,7 +275,7 @@ impl State {
     pub(crate) fn record_event(&mut self, events: &mut Vec<Event>, event: Event) {
         let now = self.now;
         if let (Some(key), Some(line)) = (event.key(), event.timeline_event())
-            && let Some(timeline) = self.timeline_mut(key)
+            && let Some(timeline) = self.job_timeline_mut(key)
         {
             timeline::add(timeline, now, line);
         }
@@ -284,7 +284,7 @@ impl State {
 
     /// The timeline of a single job or a task, or, for a key of a whole array, the one that its
     /// tasks share.
-    fn timeline_mut(&mut self, key: JobKey) -> Option<&mut Vec<TimelineEntry>> {
+    fn job_timeline_mut(&mut self, key: JobKey) -> Option<&mut Vec<TimelineEntry>> {
         let record = Arc::make_mut(self.jobs.get_mut(&key.job)?);
         match record.elements.get_mut(&key.index) {
             Some(element) => Some(&mut element.timeline),

@@ -103,7 +103,7 @@ impl Tail {
 
     /// Checks an append: the entries must be consecutive, follow the log, and be above the commit
     /// index, which must neither fall nor exceed the last entry.
-    pub fn check(&self, entries: &[Entry], hard_state: Option<&HardState>) -> Result<()> {
+    pub fn check_append(&self, entries: &[Entry], hard_state: Option<&HardState>) -> Result<()> {
         let refuse = |reason: String| Err(Error::refused("append to the log", reason));
         let committed = self.committed;
         let mut last = self.last_index();

@@ -63,7 +63,7 @@ impl<D: Disk> Wal<D> {
     /// repeated. [`Error::Refused`] for entries that leave a gap or change committed ones.
     pub fn append(&mut self, entries: Vec<Entry>, hard_state: Option<HardState>) -> Result<()> {
         self.run_or_poison(|wal| {
-            wal.tail.check(&entries, hard_state.as_ref())?;
+            wal.tail.check_append(&entries, hard_state.as_ref())?;
             let entries = entries.into_iter().map(Item::Entry);
             wal.write(entries.chain(hard_state.map(Item::HardState)).collect())
         })

@@ -86,7 +86,7 @@ impl Stage for EngineAlone {
                 _ => {}
             }
         }
-        self.snapshot.set_full(round.full.clone());
+        self.snapshot.add_found_full(round.full.clone());
         Ok(())
     }
 

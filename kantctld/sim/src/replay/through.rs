@@ -186,7 +186,7 @@ impl Stage for WholeController {
             }
             self.keeper.update(&self.state, &events);
         }
-        self.keeper.snapshot_mut().set_full(round.full.clone());
+        self.keeper.snapshot_mut().add_found_full(round.full.clone());
         Ok(())
     }
 

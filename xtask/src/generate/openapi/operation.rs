@@ -82,7 +82,7 @@ impl Rows<'_> {
     }
 
     /// Makes the last row's body one of bytes.
-    pub fn takes_bytes(&mut self) -> &mut Self {
+    pub fn with_bytes_body(&mut self) -> &mut Self {
         self.last().body = Some(vec![(BYTES, json!({ "type": "string" }))]);
         self
     }

@@ -78,7 +78,7 @@ fn programs(rows: &mut Rows<'_>) {
         "Signal a program",
     );
     rows.post::<(), LaunchAnswer>("/v1/jobs/{key}/tasks/{task}/input", "Write to a program")
-        .takes_bytes()
+        .with_bytes_body()
         .with_query::<FeedQuery>();
     rows.get::<StepList>("/v1/jobs/{key}/steps", "List the steps of a running job");
     rows.post::<StepWish, StepAnswer>("/v1/jobs/{key}/steps", "Change the steps of a running job");

@@ -118,7 +118,7 @@ impl Remembered {
 impl Snapshot {
     /// Adds what the last round found full. Call this after all decisions of that round are in the
     /// snapshot, and before any other change. Without it, each round searches for itself.
-    pub fn set_full(&mut self, full: Full) {
+    pub fn add_found_full(&mut self, full: Full) {
         self.full.parts.extend(full.parts);
         self.full.possible.extend(full.possible);
         for (part, asked) in &full.ready {

@@ -38,14 +38,15 @@ impl Sweep {
             let is_last =
                 self.edges.get(number + 1).is_none_or(|next| (next.0, next.1) != (time, false));
             if is_last && counts.iter().zip(sizes).all(|(count, size)| *count >= size.need) {
-                return Some(Earliest { at: time, nodes: self.ready_at(time, sizes.len() - 1) });
+                let nodes = self.nodes_ready_at(time, sizes.len() - 1);
+                return Some(Earliest { at: time, nodes });
             }
         }
         None
     }
 
     /// The nodes that are ready for the smallest part at a time, in order.
-    fn ready_at(&self, time: Time, smallest: usize) -> Vec<NodeIndex> {
+    fn nodes_ready_at(&self, time: Time, smallest: usize) -> Vec<NodeIndex> {
         let mut nodes: BTreeMap<NodeIndex, i32> = BTreeMap::new();
         for (at, leaves, size, node) in &self.edges {
             if *size == smallest && (*at < time || (*at == time && !leaves)) {

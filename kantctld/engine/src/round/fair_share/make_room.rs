@@ -111,7 +111,7 @@ impl<'a> FairRound<'a> {
     }
 
     /// Whether all of a gang may start at all now, whatever is free.
-    pub fn may_start(&mut self, gang: &Gang<'a>) -> bool {
+    pub fn may_start_at_all(&mut self, gang: &Gang<'a>) -> bool {
         gang.parts.iter().all(|(job, shape)| self.state.may_start_at_all(job, *shape).is_ok())
     }
 
@@ -120,7 +120,7 @@ impl<'a> FairRound<'a> {
     fn may_start_then(&mut self, gang: &Gang<'a>, queue: QueueAt) -> bool {
         let bounded = within_bounds(&self.accounts.tree, queue, &gang.asks, gang.is_preemptible);
         if bounded.is_ok() {
-            return self.may_start(gang);
+            return self.may_start_at_all(gang);
         }
         gang.parts.iter().all(|(job, shape)| self.state.may_start_within_quota(job, *shape))
     }

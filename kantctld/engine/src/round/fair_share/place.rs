@@ -172,7 +172,7 @@ impl<'a> FairRound<'a> {
 
     /// Starts all components where they have places if the largest is placed first.
     fn start_at(&mut self, first: JobKey, gang: &Gang<'a>) -> bool {
-        if !self.may_start(gang) {
+        if !self.may_start_at_all(gang) {
             return false;
         }
         let keys: Vec<JobKey> = gang.parts.iter().map(|(job, _)| job.key).collect();
