@@ -79,7 +79,7 @@ pub fn draw(within_ms: u64, nodes: usize, rng: &mut Rng) -> [Vec<(u64, ServiceWo
     let (mut works, mut last) = (Vec::new(), Vec::new());
     let count = if nodes > 3 { rng.between(1, 2) } else { 1 };
     for service in 0..usize::try_from(count).unwrap_or(1) {
-        let mut draft = Draft::draw(service, rng);
+        let mut draft = Draft::draw(service, nodes, rng);
         let deploy = |draft: &mut Draft, rng: &mut Rng| {
             let act = ServiceAct::Deploy(Box::new(draft.next_text(rng)));
             ServiceWork { service, act }

@@ -3,7 +3,7 @@
 use common::id::{JobKey, Ordinal, Revision};
 use common::job::{EndCause, Phase};
 use common::resource::Allocation;
-use common::service::RoleSpec;
+use common::service::{RoleSpec, StopReason};
 use common::wire::node::StepPhase;
 use state::{Command, ReplicaPlace, RoundStart};
 use testkit::deployment;
@@ -93,4 +93,18 @@ fn one_that_cannot_be_launched_takes_all_back() {
     house.report("g1", ids[0], end(EndCause::Stopped, 0));
     assert_eq!(["1", "2"].map(|job| house.phase(key(job))), [Phase::Pending; 2]);
     assert!(house.state.jobs().all(|record| record.set.is_some()), "they wait as a whole");
+}
+
+#[test]
+fn stopping_one_takes_back_a_base_that_would_wait_again() {
+    let mut house = waiting();
+    start(&mut house);
+    let id = common::id::AttemptId { key: key("1"), attempt: common::id::Attempt(1) };
+    house.report("g1", id, StepPhase::Ready);
+    house.lose("g2");
+    assert_eq!(house.phase(key("1")), Phase::Completing);
+    let why = StopReason::ScaledDown;
+    house.apply(Command::StopReplica { key: key("2"), why });
+    house.report("g1", id, end(EndCause::Stopped, 0));
+    assert_eq!(["1", "2"].map(|job| house.phase(key(job))), [Phase::Done; 2]);
 }

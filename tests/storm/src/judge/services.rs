@@ -5,11 +5,12 @@
 //! use the leader's record of that.
 
 mod decisions;
+mod places;
 mod listed;
 mod settled;
 
 use super::Complaint;
-use common::id::{AttemptId, Ordinal, Revision, RoleName, ServiceName};
+use common::id::AttemptId;
 use common::job::{ReplicaHealth, ReplicaStatus};
 use common::time::Span;
 use state::{Event, State};
@@ -107,6 +108,9 @@ impl ServiceJudge {
         let is_about_services = events.iter().any(|event| {
             matches!(event, Event::JobSubmitted { .. } | Event::ServiceChanged { .. })
         });
+        if events.iter().any(|event| matches!(event, Event::JobStarted { .. })) {
+            self.judge_nodes(state);
+        }
         if !is_about_services || state.services().next().is_none() {
             return;
         }
@@ -119,6 +123,7 @@ impl ServiceJudge {
         self.started += events.iter().filter(is_replica).count();
         for service in state.services() {
             self.judge_places(state, &service.name);
+            self.judge_base(state, &service.name);
             let roles = service.spec().into_iter().flat_map(|spec| &spec.roles);
             for role in roles {
                 let (wanted, bounds) = (service.wanted(&role.name), role.replicas);
@@ -129,19 +134,6 @@ impl ServiceJudge {
                     );
                     self.complain("enough-ready", text);
                 }
-            }
-        }
-    }
-
-    /// No two unfinished replicas of one revision have the same place.
-    fn judge_places(&mut self, state: &State, service: &ServiceName) {
-        let mut places: BTreeSet<(RoleName, Ordinal, Revision)> = BTreeSet::new();
-        for record in state.replicas_of(service) {
-            let Some(replica) = record.spec.ask.replica.as_deref() else { continue };
-            let place = (replica.role.clone(), replica.ordinal, replica.revision);
-            if !places.insert(place) {
-                let text = format!("job {} has a place that is taken: {replica}", record.id);
-                self.complain("places", text);
             }
         }
     }

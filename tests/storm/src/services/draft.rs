@@ -7,7 +7,7 @@ use common::autoscale::{self, PerReplica, Policy, Replicas, RequestRate, Request
 use common::blob::BlobHash;
 use common::id::{QueueName, RoleName};
 use common::job::{Ask, Probe, ProbeAction, Probes};
-use common::resource::Request;
+use common::resource::{Apart, Request, Spread};
 use common::service::table::Hold;
 use common::service::{Base, Bounds, RoleSpec, ServiceSpec, UpdatePolicy};
 use common::time::Span;
@@ -16,6 +16,8 @@ use state::ServiceAction;
 
 /// The number of replicas of a role at most.
 const REPLICAS_MAX: u64 = 3;
+/// The number of replicas that an update adds at most.
+const SURGE_MAX: u64 = 2;
 
 /// What the next revision is made from.
 pub struct Draft {
@@ -28,18 +30,18 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// A service of one or two roles.
-    pub fn draw(service: usize, rng: &mut Rng) -> Self {
+    /// A service of one or two roles, for a cluster of this number of nodes.
+    pub fn draw(service: usize, nodes: usize, rng: &mut Rng) -> Self {
         let names = ["front", "back"];
         let count = if rng.percent(40) { 2 } else { 1 };
-        let roles = names.iter().take(count).map(|name| random_role(name, rng)).collect();
+        let roles = names.iter().take(count).map(|name| random_role(name, nodes, rng)).collect();
         let mut spec = ServiceSpec {
             roles,
             port: u16::try_from(8_000 + service).ok(),
             entry: None,
             ratio: None,
             affinity: None,
-            base: Base::default(),
+            base: if rng.percent(30) { Base::Gang } else { Base::Single },
             hold: Hold::default(),
             token: None,
             drain_delay: Span(if rng.percent(75) { rng.between(300, 2_500) } else { 0 }),
@@ -93,11 +95,15 @@ impl Draft {
     }
 }
 
-fn random_role(name: &str, rng: &mut Rng) -> RoleSpec {
+fn random_role(name: &str, nodes: usize, rng: &mut Rng) -> RoleSpec {
     let name: RoleName = name.parse().expect("a valid name");
     let is_front = name.as_str() == "front";
     let ask = Ask {
-        request: Request { cpus_per_task: Cpus(1), ..Request::default() },
+        request: Request {
+            cpus_per_task: Cpus(1),
+            apart: random_apart(nodes, rng),
+            ..Request::default()
+        },
         queue: if rng.percent(20) { QueueName::new("spare").ok() } else { None },
         ..Ask::default()
     };
@@ -126,6 +132,16 @@ fn random_role(name: &str, rng: &mut Rng) -> RoleSpec {
     role
 }
 
+/// How the replicas of a role keep apart, the same in all revisions. The bound leaves room for an
+/// update with one node out of service.
+fn random_apart(nodes: usize, rng: &mut Rng) -> Option<Apart> {
+    let replicas = usize::try_from(REPLICAS_MAX + SURGE_MAX).unwrap_or(usize::MAX);
+    let bound = u32::try_from(replicas.div_ceil(nodes.saturating_sub(1).max(1))).ok();
+    let per_node_max = bound.filter(|_| rng.percent(40));
+    let spread = *rng.one(&[None, Some(Spread::Node), Some(Spread::Leaf)]).unwrap_or(&None);
+    Some(Apart { per_node_max, spread, ..Apart::default() })
+}
+
 fn change_bounds(role: &mut RoleSpec, rng: &mut Rng) {
     let min = if rng.percent(10) { 0 } else { rng.between(1, 2) };
     let max = rng.between(min.max(1), REPLICAS_MAX);
@@ -152,7 +168,7 @@ fn random_policy(bounds: Bounds, rng: &mut Rng) -> Policy {
 
 /// How replicas are replaced, faster than any user would want.
 fn random_update(rng: &mut Rng) -> UpdatePolicy {
-    let parallel = rng.between(1, 2);
+    let parallel = rng.between(1, SURGE_MAX);
     let number = |count: u64| u32::try_from(count).unwrap_or(1);
     UpdatePolicy {
         max_parallel: number(parallel),

@@ -26,8 +26,13 @@ pub(super) fn apply(
             lifecycle::end_attempt(state, events, key, Ending::new(Outcome::Cancelled));
         }
         Phase::Completing => {
-            // One that was preempted does not wait for room again.
-            if !lifecycle::change_end(state, events, key, owner, false) {
+            // One that was preempted does not wait for room again, nor does the base that it is
+            // part of.
+            let mut is_changed = false;
+            for component in lifecycle::set::components(state, key) {
+                is_changed |= lifecycle::change_end(state, events, component, owner, false);
+            }
+            if !is_changed {
                 return Ok(());
             }
         }
