@@ -5,12 +5,12 @@ use super::table::config_table;
 use crate::id::AccountName;
 
 config_table! {
-    /// A job is charged to one account, or to none. Its members, operators and root can name an
-    /// account with `kantctl submit --account`; every user can if it lists no members. A job that
-    /// names no account is charged to the first account in this file that has its user as a member;
-    /// if there is none, to no account. Membership is checked when a job is submitted or updated,
-    /// and when a finished job is requeued. It is not checked while a job waits or runs. Accounts
-    /// have no hierarchy.
+    /// A job is charged to one account, or to none. An account can be named with `kantctl submit
+    /// --account` by its members, by operators and by root; if it lists no members, by every user.
+    /// A job that names no account is charged to the first account in this file that has its user
+    /// as a member; if there is none, to no account. Membership is checked when a job is submitted
+    /// or updated, and when a finished job is requeued. It is not checked while a job waits or
+    /// runs. Accounts have no hierarchy.
     pub struct AccountTable {
         /// The account's name, unique.
         name: Option<AccountName> = None,

@@ -52,8 +52,9 @@ config_table! {
         http_key: String = String::new(),
         /// The controllers of this cluster, each as host:port; this controller may be among them. A
         /// controller without files in `state_dir` is new. If this list is empty, a new controller
-        /// starts a cluster of its own. Otherwise it does not start before `kantctld found` has
-        /// started the cluster here, or `kantctld join` has joined it.
+        /// starts a cluster of its own. Otherwise a new controller starts only once `kantctld
+        /// found` has started the cluster on this host, or `kantctld join` has added this host to
+        /// it.
         peers: Vec<String> = Vec::new(),
         /// This controller's name in messages. Empty: the host name.
         name: String = String::new(),
@@ -79,8 +80,8 @@ config_table! {
         /// reservations are still shown. Operators, viewers and support see everything.
         /// Coordinators see their own jobs and use, and also those of the accounts and queues that
         /// they coordinate. Always visible are the number of jobs, the resources that each queue
-        /// holds, and the names and ports of services that are taken. Each controller reads this
-        /// key from its own file: write it into the files of all controllers.
+        /// holds, and which names and ports services already have. Each controller reads this key
+        /// from its own file: write it into the files of all controllers.
         private: Vec<Private> = Vec::new(),
         /// kantd on a node forwards the requests of local users and of jobs, and names the user.
         /// `job_owners`: the controller accepts such requests only from ordinary users with a job
@@ -88,8 +89,8 @@ config_table! {
         /// from all ordinary users; root on any node can then act as any of them. In both cases
         /// root and operators are refused, and viewers, support and coordinators have only the
         /// rights of an ordinary user. `operators`: the controller accepts the requests of all
-        /// users, also of root and operators, and the roles of a user count; root on any node then
-        /// controls the cluster.
+        /// users, also of root and operators, each with the rights of their roles; root on any node
+        /// then controls the cluster.
         nodes_may_vouch_for: VouchedFor = VouchedFor::JobOwners,
         /// Nodes on which all ordinary users may use kantctl, such as login hosts: names and lists
         /// such as login[1-2]. They run jobs like other nodes. To prevent that, drain them, or set
@@ -116,8 +117,9 @@ config_table! {
         allow_root_jobs: bool = false,
         /// Users with a smaller uid, except root, are system users, whose jobs are refused.
         uid_min: u32 = 1000,
-        /// Accept jobs of users that are not in this host's user database. Such a user is a member
-        /// of no group in the database, so the group of the job must not be in the database either.
+        /// Accept jobs of users that are not in this host's user database. Such a user counts as a
+        /// member of no group in the database; a job of such a user whose group is in the database
+        /// is therefore refused.
         allow_unknown_users: bool = false,
         /// A node that has been silent for this long is lost. Its jobs are requeued, or end as
         /// NODE_FAIL if they were submitted with --no-requeue.
@@ -196,8 +198,8 @@ config_table! {
         /// spine, core and, optionally, nvlink_domain and zone. The tables [[leaf]],
         /// [[nvlink_domain]] and [[zone]] add to it. Empty: only these tables are used.
         topology_file: String = String::new(),
-        /// true: fair shares of the queues count. A fair share is the part of the quota that the
-        /// queue's jobs ask for, plus a part of the surplus. The surplus is the capacity that is in
+        /// true: fair shares of the queues count. A queue's fair share is as much of its quota as
+        /// its jobs ask for, plus a portion of the surplus. The surplus is the capacity that is in
         /// no quota, and the unused part of the quotas; queues with a higher `priority` get it
         /// first, and queues of equal priority share it by `weight`. When a queue with less than
         /// its fair share needs room, preemptible jobs of queues with more than their fair share

@@ -32,11 +32,11 @@ config_table! {
         /// all.
         half_life_hours: u32 = Factors::default().half_life_hours,
         /// With `fair_sharing`: how strongly a queue's use in the last 14 days reduces its part of
-        /// the surplus, in percent. 0: not at all, and the use of queues is not recorded. 100: a
-        /// queue that has used twice its part of the cluster's GPU time gets no surplus while other
-        /// queues want it. 50: a queue that has used three times its part gets none. The part of a
-        /// queue is its `weight` divided by the sum of the weights of the queues that want surplus
-        /// and have the same parent and `priority`. Example for 100: a queue with a fifth of these
+        /// the surplus, in percent. 0: not at all, and the use of queues is not recorded. A queue's
+        /// due is its `weight` divided by the sum of the weights of the queues that want surplus
+        /// and have the same parent and `priority`. With 100, a queue that has used twice its due
+        /// of the cluster's GPU time gets no surplus while other queues want it; with 50, a queue
+        /// that has used three times its due. Example for 100: a queue with a fifth of these
         /// weights gets no surplus once it has used two fifths of the GPU time.
         past_use_percent: u32 = Factors::default().past_use_percent,
     }

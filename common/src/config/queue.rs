@@ -67,10 +67,10 @@ config_table! {
         /// time limit. `expected`: the mean of the last two runs of similar jobs of the same user,
         /// at most the time limit; `backfill_candidates` then also uses this time in place of the
         /// time limit. Planned starts are always computed from time limits. A job that runs longer
-        /// than expected may delay the planned start of the first job of the queue. While that job
-        /// stays the first, the delay is at most twice its own time limit, counted again after a
-        /// change of leader. Only with `backfill_depth = 1` and `backfill_reservation =
-        /// "floating"`.
+        /// than expected may delay the planned start of the first job of the queue. As long as the
+        /// same job is the first, it is delayed by at most twice its (the first job's) time limit
+        /// in all. A new leader starts this count from zero. Only with `backfill_depth = 1` and
+        /// `backfill_reservation = "floating"`.
         backfill_run_times: RunTimes = RunTimes::default(),
         /// When the first job of the queue has waited for this long, e.g. `2h`, preemptible jobs of
         /// the queue that overtook it are preempted, as few as possible. A job has overtaken the
@@ -83,9 +83,8 @@ config_table! {
         /// fragmentation, for shares of GPUs) or `first` (by name).
         placement: Placement = Placement::default(),
         /// With `placement = "espread"`: the zone in which the queue's services (`kantctl submit
-        /// --service`) are spread. The zone is then for services of queues with `espread` and this
-        /// zone only: all other jobs of this queue and of all other queues are placed outside of
-        /// it.
+        /// --service`) are spread. The zone is then used only by services of queues that have
+        /// `espread` and this zone. All other jobs, of any queue, are placed outside of it.
         zone: Option<ZoneName> = None,
         /// What happens to services when the zone is full: they are packed on nodes outside of it
         /// (`pack`) or wait (`wait`).
@@ -130,12 +129,12 @@ config_table! {
         /// protection.
         runtime_min: String = String::new(),
         /// With `fair_sharing`: a job is not preempted by jobs of other queues before it has run
-        /// for this long, e.g. `1h`. Empty: as in the parent. A running job and a waiting job whose
-        /// queues have the same parent: the value of the running job's queue counts. Different
-        /// parents: the value of the running job's highest ancestor counts that is not also an
-        /// ancestor of the waiting job's queue. Example: the queue `vision` is below `lab`, and
-        /// `night` below `ops`; a job of `vision` is protected from one of `night` by the value of
-        /// `lab`.
+        /// for this long, e.g. `1h`. Empty: as in the parent. If the queues of the running and the
+        /// waiting job have the same parent, the value of the running job's queue applies.
+        /// Otherwise, of the ancestors of the running job's queue that are not also ancestors of
+        /// the waiting job's queue, the value of the highest applies. Example: the queue `vision`
+        /// is below `lab`, and `night` below `ops`; a job of `vision` is protected from one of
+        /// `night` by the value of `lab`.
         reclaim_runtime_min: String = String::new(),
         /// Allow jobs to share a GPU (`--gpus=0.5`). A job that uses more GPU memory than its share
         /// is ended (`hold_gpu_memory` in kantd.toml); until then, other jobs on that GPU may run
