@@ -123,6 +123,10 @@ pub enum SettingsError {
     Router(String),
     #[error("failed to use TLS for the router: `{0}` is missing")]
     RouterTls(&'static str),
+    #[error("failed to use `router_dns`: `{0}` is not IP:port, like 127.0.0.1:5300")]
+    RouterDns(String),
+    #[error("failed to use `router_dns_domain`: `{0}` is not the name of a domain")]
+    RouterDomain(String),
     #[error("failed to use `service_ports`: `{0}` is not FROM-TO, like 20000-29999, from 1024 on")]
     ServicePorts(String),
     #[error("failed to use `cgroup_root`: `{0}` is not a name or path below the cgroup tree")]
@@ -170,6 +174,7 @@ pub fn check(config: NodeConfig) -> Result<Settings, SettingsError> {
     let health = health::check(&config)?;
     let containers = container::check(&config)?;
     let sampling = sampling::check(&config)?;
+    let router = router::router(&config)?;
     let cpus = unless_empty(config.cpus).map(|cpus| cpus.parse());
     Ok(Settings {
         address: unless_empty(config.address).unwrap_or_else(|| name.to_string()),
@@ -200,7 +205,7 @@ pub fn check(config: NodeConfig) -> Result<Settings, SettingsError> {
             .map(|p| require_absolute("gpu_jobs_dir", p))
             .transpose()?,
         health,
-        router: router::router(config.router, config.router_certificate, config.router_key)?,
+        router,
         service_ports: router::port_range(&config.service_ports)?,
         allow_root_jobs: config.allow_root_jobs,
         owners: OwnerRules {
@@ -268,6 +273,8 @@ mod tests {
             ("service_ports = \"80-90\"", "`80-90` is not FROM-TO"),
             ("router = \"everywhere\"", "`everywhere` is not an IP address"),
             ("router_certificate = \"/a.pem\"", "`router_key` is missing"),
+            ("router_dns = \"127.0.0.1\"", "`127.0.0.1` is not IP:port"),
+            ("router_dns_domain = \"a..b\"", "`a..b` is not the name of a domain"),
             ("service_ports = \"30000\"", "`service_ports`"),
             ("disk_free_min = \"much\"", "`disk_free_min`"),
             ("health_warn = [\"gpu\"]", "`gpu` is not a check; the checks are gpu_lost, gpu_xid"),

@@ -47,10 +47,11 @@ pub fn socket(spool: &Path) -> PathBuf {
 /// Starts the router of this spool.
 ///
 /// # Errors
-/// When its threads or its socket cannot be made, or its certificate cannot be used.
+/// When its threads or sockets cannot be made, or its certificate cannot be used.
 pub fn start_router(spool: &Path, settings: &RouterSettings) -> Result<Router, RouterError> {
-    let (admin, tls) = (Some(AdminAddress::Unix(socket(spool))), settings.tls.clone());
-    Router::follow_file(Config { admin, tls, ..Config::default() }, file(spool))
+    let admin = Some(AdminAddress::Unix(socket(spool)));
+    let (tls, dns) = (settings.tls.clone(), settings.dns.clone());
+    Router::follow_file(Config { admin, tls, dns, ..Config::default() }, file(spool))
 }
 
 /// The ends of a session for the router on this node.

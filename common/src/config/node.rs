@@ -56,6 +56,12 @@ config_table! {
         /// PEM file with the private key of `router_certificate`. Only root should be able to read
         /// it.
         router_key: String = String::new(),
+        /// IP address and port, such as 127.0.0.1:5300, on which the router answers DNS queries for
+        /// the services with a `port`, by UDP and TCP. Everyone who reaches it gets the addresses
+        /// and ports of their ready replicas. Empty: none.
+        router_dns: String = String::new(),
+        /// The domain in which the services have their names: `NAME.DOMAIN`.
+        router_dns_domain: String = "kant.internal".to_owned(),
         /// The ports that replicas of services get on this node.
         service_ports: String = "20000-29999".to_owned(),
         /// Directories that are private to each job: empty at its start and removed at its end. A

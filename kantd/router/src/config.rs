@@ -1,5 +1,6 @@
 //! What an operator may set of a router. The defaults suit inference services on one host.
 
+use crate::dns::DnsConfig;
 use crate::tls::TlsFiles;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -18,6 +19,8 @@ pub struct Config {
     pub admin: Option<AdminAddress>,
     /// Clients must use TLS with this certificate, on all addresses of services.
     pub tls: Option<TlsFiles>,
+    /// Services and replicas have names in DNS.
+    pub dns: Option<DnsConfig>,
     pub client: ClientLimits,
     pub upstream: UpstreamLimits,
     /// The longest time that a stop waits for requests in flight, whatever the table allows.
@@ -84,6 +87,7 @@ impl Default for Config {
             workers: cores.min(WORKERS_MAX),
             admin: None,
             tls: None,
+            dns: None,
             client: ClientLimits::default(),
             upstream: UpstreamLimits::default(),
             stop_max: Duration::from_secs(300),

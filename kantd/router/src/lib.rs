@@ -4,7 +4,7 @@
 //! controllers nor nodes: where tables come from is the business of its caller.
 
 mod clock;
-mod config;
+mod dns;
 mod head_scan;
 mod headers;
 mod health;
@@ -13,6 +13,8 @@ mod runtime;
 mod socket;
 mod stats;
 mod tls;
+
+mod config;
 
 mod client_watch;
 mod upload;
@@ -56,6 +58,7 @@ mod router;
 
 pub use admin::AdminError;
 pub use config::{AdminAddress, ClientLimits, Config, UpstreamLimits};
+pub use dns::{DnsConfig, DnsError, Domain};
 #[doc(hidden)]
 pub use head_scan::HeadScan;
 pub use router::{Router, RouterError};

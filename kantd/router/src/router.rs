@@ -3,6 +3,7 @@
 use crate::admin::{Admin, AdminError};
 use crate::config::Config;
 use crate::control::{Control, Services};
+use crate::dns::{DnsError, DnsServer};
 use crate::metrics;
 use crate::runtime;
 use crate::table_file;
@@ -28,6 +29,8 @@ pub enum RouterError {
     Admin(#[from] AdminError),
     #[error(transparent)]
     Tls(#[from] TlsError),
+    #[error(transparent)]
+    Dns(#[from] DnsError),
 }
 
 /// A router with its threads. They end when it is stopped; when it is dropped, connections are cut.
@@ -35,6 +38,7 @@ pub enum RouterError {
 pub struct Router {
     services: Arc<Services>,
     admin: Option<SocketAddr>,
+    dns: Option<SocketAddr>,
     stop: watch::Sender<bool>,
     quit: watch::Sender<bool>,
     /// Set when the control thread has ended all connections.
@@ -47,7 +51,8 @@ impl Router {
     /// again until it is; a table that is not valid changes nothing.
     ///
     /// # Errors
-    /// If the admin address or the certificate cannot be used, or the system permits no threads.
+    /// If the admin address, the address for DNS or the certificate cannot be used, or the system
+    /// permits no threads.
     pub fn start(config: Config, tables: watch::Receiver<Arc<Table>>) -> Result<Self, RouterError> {
         if config.workers == 0 {
             return Err(RouterError::NoWorkers);
@@ -60,9 +65,14 @@ impl Router {
         let (end, ended) = watch::channel(false);
         let admin = config.admin.as_ref().map(Admin::bind).transpose()?;
         let addr = admin.as_ref().and_then(Admin::addr);
+        let dns = config.dns.as_ref().map(DnsServer::bind).transpose()?;
+        let dns_addr = dns.as_ref().and_then(DnsServer::addr);
         let started = Workers::start(config.workers, tls.as_ref(), &quitting);
         let (workers, threads) = started.map_err(RouterError::Threads)?;
-        let mut router = Self { services, admin: addr, stop, quit, ended, threads };
+        let mut router = Self { services, admin: addr, dns: dns_addr, stop, quit, ended, threads };
+        if let Some(dns) = dns {
+            router.spawn("router-dns", dns.serve(tables.clone()))?;
+        }
         let services = router.services.clone();
         let run = async move {
             if let Some(admin) = admin {
@@ -132,6 +142,12 @@ impl Router {
     #[must_use]
     pub const fn admin_address(&self) -> Option<SocketAddr> {
         self.admin
+    }
+
+    /// Where DNS queries are answered.
+    #[must_use]
+    pub const fn dns_address(&self) -> Option<SocketAddr> {
+        self.dns
     }
 
     /// Accepts no more connections, and waits for the requests in flight: for each service as long

@@ -1,7 +1,8 @@
 //! The settings of services: the router on this node, and the ports of replicas.
 
 use super::{SettingsError, require_absolute, unless_empty};
-use router::TlsFiles;
+use common::config::NodeConfig;
+use router::{DnsConfig, Domain, TlsFiles};
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
@@ -12,15 +13,14 @@ pub struct RouterSettings {
     pub bind: IpAddr,
     /// Clients must use TLS with this certificate.
     pub tls: Option<TlsFiles>,
+    /// Services have names in DNS.
+    pub dns: Option<DnsConfig>,
 }
 
 /// The settings of the router; `None` if none runs here.
-pub(super) fn router(
-    address: String,
-    certificate: String,
-    key: String,
-) -> Result<Option<RouterSettings>, SettingsError> {
-    let tls = match (unless_empty(certificate), unless_empty(key)) {
+pub(super) fn router(config: &NodeConfig) -> Result<Option<RouterSettings>, SettingsError> {
+    let certificate = unless_empty(config.router_certificate.clone());
+    let tls = match (certificate, unless_empty(config.router_key.clone())) {
         (None, None) => None,
         (Some(certificate), Some(key)) => Some(TlsFiles {
             certificate: require_absolute("router_certificate", certificate)?,
@@ -29,9 +29,18 @@ pub(super) fn router(
         (Some(_), None) => return Err(SettingsError::RouterTls("router_key")),
         (None, Some(_)) => return Err(SettingsError::RouterTls("router_certificate")),
     };
-    let Some(address) = unless_empty(address) else { return Ok(None) };
+    let dns = dns(config)?;
+    let Some(address) = unless_empty(config.router.clone()) else { return Ok(None) };
     let bind = address.parse().map_err(|_| SettingsError::Router(address))?;
-    Ok(Some(RouterSettings { bind, tls }))
+    Ok(Some(RouterSettings { bind, tls, dns }))
+}
+
+fn dns(config: &NodeConfig) -> Result<Option<DnsConfig>, SettingsError> {
+    let domain = Domain::new(&config.router_dns_domain)
+        .ok_or_else(|| SettingsError::RouterDomain(config.router_dns_domain.clone()))?;
+    let Some(address) = unless_empty(config.router_dns.clone()) else { return Ok(None) };
+    let addr = address.parse().map_err(|_| SettingsError::RouterDns(address))?;
+    Ok(Some(DnsConfig { addr, domain }))
 }
 
 pub(super) fn port_range(text: &str) -> Result<RangeInclusive<u16>, SettingsError> {
