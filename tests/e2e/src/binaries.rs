@@ -134,6 +134,11 @@ pub fn build_next(profile: &Path) -> anyhow::Result<()> {
     cargo.args(NEXT_BUILD);
     if profile.ends_with("release") {
         cargo.arg("--release");
+    } else {
+        // One test runs it, for seconds: less than it takes to optimise what only it needs.
+        for package in ["lead", "query", "state"] {
+            cargo.arg("--config").arg(format!("profile.dev.package.{package}.opt-level=0"));
+        }
     }
     let target = profile.parent().context("a profile has a directory of its own")?;
     cargo.arg("--target-dir").arg(target);
