@@ -221,6 +221,10 @@ name_id!(
     /// A property of a node that a job may require by name.
     FeatureName, "feature"
 );
+name_id!(
+    /// A data set, a model or another collection of files that nodes may have.
+    DataName, "data"
+);
 name_id!(ReservationName, "reservation");
 name_id!(ServiceName, "service");
 name_id!(

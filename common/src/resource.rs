@@ -15,7 +15,7 @@ use crate::cpuset::CpuSet;
 use crate::gpu::mig;
 use crate::gpu::{Gpu, GpuKind};
 use crate::gpu_parts::{GpuParts, PartSize};
-use crate::id::NodeName;
+use crate::id::{DataName, NodeName};
 use crate::serde_skip::is_default;
 use crate::topology::Nearness;
 use crate::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes, Tasks};
@@ -88,6 +88,9 @@ pub struct Request {
     /// `--exclude`
     #[serde(default)]
     pub not_nodes: Vec<NodeName>,
+    /// `--data`: nodes that have these are preferred.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub data: Vec<DataName>,
 }
 
 impl Request {
@@ -153,6 +156,7 @@ impl Default for Request {
             constraint: None,
             only_nodes: Vec::new(),
             not_nodes: Vec::new(),
+            data: Vec::new(),
         }
     }
 }

@@ -196,8 +196,8 @@ impl Session {
                             return because("too many reports wait for the log");
                         }
                     }
-                    Some(Ok(FromNode::Health(findings))) => {
-                        let command = self.known.health_command(&self.core.state.read(), findings);
+                    Some(Ok(message @ (FromNode::Health(_) | FromNode::Data(_)))) => {
+                        let command = self.command_for(message);
                         if command.is_some_and(|one| reports.try_send(Box::new(one)).is_err()) {
                             return because("too many reports wait for the log");
                         }
@@ -228,6 +228,16 @@ impl Session {
                     }
                 }
             }
+        }
+    }
+
+    /// The command for what a node says about itself; `None` if the state has it already.
+    fn command_for(&self, message: FromNode) -> Option<Command> {
+        let state = self.core.state.read();
+        match message {
+            FromNode::Health(findings) => self.known.health_command(&state, findings),
+            FromNode::Data(data) => self.known.data_command(&state, data),
+            _ => None,
         }
     }
 

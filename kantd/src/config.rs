@@ -62,6 +62,8 @@ pub struct Settings {
     /// The NVML library, if not the loader's default.
     pub nvml_library: Option<PathBuf>,
     pub sampling: SamplingSettings,
+    /// Directories with data sets and models.
+    pub data_dirs: Vec<PathBuf>,
     /// Where files say which jobs have which GPU, if anywhere.
     pub gpu_jobs_dir: Option<PathBuf>,
     pub health: HealthSettings,
@@ -201,6 +203,7 @@ pub fn check(config: NodeConfig) -> Result<Settings, SettingsError> {
             .transpose()?,
         nvml_library: unless_empty(config.nvml_library).map(PathBuf::from),
         sampling,
+        data_dirs: data_dirs(config.data_dirs)?,
         gpu_jobs_dir: unless_empty(config.gpu_jobs_dir)
             .map(|p| require_absolute("gpu_jobs_dir", p))
             .transpose()?,
@@ -214,6 +217,10 @@ pub fn check(config: NodeConfig) -> Result<Settings, SettingsError> {
         },
         log: config.log,
     })
+}
+
+fn data_dirs(dirs: Vec<String>) -> Result<Vec<PathBuf>, SettingsError> {
+    dirs.into_iter().map(|dir| require_absolute("data_dirs", dir)).collect()
 }
 
 fn host_name() -> Result<NodeName, SettingsError> {
@@ -279,6 +286,7 @@ mod tests {
             ("disk_free_min = \"much\"", "`disk_free_min`"),
             ("health_warn = [\"gpu\"]", "`gpu` is not a check; the checks are gpu_lost, gpu_xid"),
             ("health_script = \"check\"", "`health_script`"),
+            ("data_dirs = [\"models\"]", "`data_dirs`"),
             ("prolog = \"check\"", "`prolog`"),
             ("kantctl = \"kantctl\"", "`kantctl`"),
             ("container_runtime = \"crun\"", "`container_runtime`"),

@@ -7,6 +7,7 @@ use crate::config::Settings;
 use crate::container_support::Offer;
 use crate::enrolment::Renewal;
 use crate::gpu::numbers::NumbersError;
+use crate::data_dirs;
 use crate::health::{self, Watched};
 use crate::node_probe::{NodeProbe, NodeProbeError, probe_node};
 use crate::node_runtime::NodeRuntime;
@@ -119,6 +120,7 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
         allow_root: settings.allow_root_jobs,
         timing: SessionTiming::default(),
         health,
+        data: data_dirs::watch(settings.data_dirs.clone()),
         steps: Some(steps.clone()),
         leader_contact: Some(LeaderContact::new(&settings.spool)),
         measurements: Measurements { replicas, replica_loads, router_load, idle_gpus },

@@ -17,6 +17,7 @@ pub use emulated_steps::EmulatedSteps;
 pub use machine::{MachineError, load_machine};
 pub use power_cut::{PowerCut, PowerCutError};
 
+use crate::data_dirs;
 use crate::node_runtime::NodeRuntime;
 use crate::session::{KeyGenerations, Measurements, NodeInfo, SessionTiming};
 use common::id::{IdError, NodeName};
@@ -182,6 +183,7 @@ impl Node {
             timing: SessionTiming::default(),
             // An emulated node is always healthy.
             health: watch::channel(Some(Vec::new())).1,
+            data: data_dirs::watch(Vec::new()),
             steps: None,
             leader_contact: None,
             measurements: Measurements::none(),

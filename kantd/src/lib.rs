@@ -42,4 +42,5 @@ pub mod node_runtime;
 pub mod setup;
 
 pub mod daemon;
+pub mod data_dirs;
 pub mod emulate;

@@ -1,6 +1,7 @@
 //! The concurrent tasks of kantd and their channels: the session sends messages to the runner, the
 //! runner publishes the observed phases, and the session and the output reader read those.
 
+use crate::data_dirs::DataNames;
 use crate::health::Findings;
 use crate::local;
 use crate::notify;
@@ -28,6 +29,8 @@ pub struct NodeRuntime {
     pub allow_root: bool,
     pub timing: SessionTiming,
     pub health: Findings,
+    /// The data that the node has.
+    pub data: DataNames,
     /// Steps in which programs can be started, if there are any.
     pub steps: Option<Steps>,
     /// Where supervisors read when a leader was last confirmed, if there are any.
@@ -83,12 +86,14 @@ impl NodeRuntime {
             .with_emulated(self.info.inventory.is_emulated());
         let Self { controllers, info, timing, health, steps, measurements, routes, .. } = self;
         let (leader_contact, key_generations) = (self.leader_contact, self.key_generations);
+        let data = self.data;
         Session {
             controllers,
             info,
             timing,
             observed,
             health,
+            data,
             messages,
             output,
             steps,

@@ -10,6 +10,7 @@ mod reports;
 mod rotation;
 
 use crate::clock;
+use crate::data_dirs::DataNames;
 use crate::health::Findings;
 use crate::output::OutputReader;
 use crate::runner::RunnerMessage;
@@ -27,7 +28,7 @@ use net::{
 };
 use node::Observed;
 pub use reports::Measurements;
-use reports::{report_health, report_phases};
+use reports::{report_phases, report_when_known};
 use rotation::ControllerRotation;
 use std::sync::Arc;
 use std::time::Duration;
@@ -89,6 +90,7 @@ pub struct Session {
     /// The phases of the node's steps.
     pub observed: watch::Receiver<Observed>,
     pub health: Findings,
+    pub data: DataNames,
     pub messages: mpsc::Sender<RunnerMessage>,
     pub output: OutputReader,
     /// Steps in which programs can be started, if there are any.
@@ -224,7 +226,8 @@ impl Session {
                 return Outcome::Moved(next);
             }
             error = report_phases(self.observed.clone(), reported, sender.clone()) => error,
-            error = report_health(self.health.clone(), sender.clone()) => error,
+            error = report_when_known(self.health.clone(), FromNode::Health, sender.clone()) => error,
+            error = report_when_known(self.data.clone(), FromNode::Data, sender.clone()) => error,
             error = self.measurements.clone().report(sender.clone()) => error,
             error = self.key_generations.clone().report(sender.clone()) => error,
             error = self.listen(receiver, sender.clone(), &confirmations) => error,

@@ -29,6 +29,7 @@ fn node(
         allow_root: true,
         timing: short_timing(),
         health: tokio::sync::watch::channel(None).1,
+        data: tokio::sync::watch::channel(None).1,
         steps: None,
         leader_contact: None,
         measurements: Measurements::none(),

@@ -117,6 +117,12 @@ config_table! {
         /// in each of the last six samples (`accounting_seconds`). `kantctl queue --idle` lists
         /// jobs with idle GPUs. 0: none is ever idle. Shares of GPUs and MIG devices are left out.
         gpu_idle_percent: u32 = 5,
+        /// Directories with data sets, models or images, e.g. ["/scratch/models"]. Each entry is
+        /// one, under its name; entries whose names begin with a dot are left out, so fill a
+        /// directory under such a name and rename it at the end. A job with `--data=NAME` prefers
+        /// the nodes that have NAME. The directories are read every 30 seconds. At most 1000 names
+        /// count.
+        data_dirs: Vec<String> = Vec::new(),
         /// A directory for files that name the jobs on each GPU, for `DCGM_HPC_JOB_MAPPING_DIR` of
         /// NVIDIA's dcgm-exporter, e.g. `/run/kant-gpu-jobs`. The file of a GPU is named by its
         /// number in `nvidia-smi`. Empty: no such files.

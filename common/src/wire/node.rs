@@ -14,7 +14,7 @@ mod task;
 
 use super::Protocols;
 use crate::health::Finding;
-use crate::id::{ArrayIndex, AttemptId, JobId, NodeName, QueueName};
+use crate::id::{ArrayIndex, AttemptId, DataName, JobId, NodeName, QueueName};
 use crate::job::{Launch, OpenMode, Owner, Replica, ReplicaStatus, Rlimit, StepEnd, Warning};
 use crate::node::Inventory;
 use crate::resource::Allocation;
@@ -55,6 +55,8 @@ pub enum FromNode {
     Output(OutputChunk),
     /// All problems of the node.
     Health(Vec<Finding>),
+    /// The names of all data that the node has, in ascending order.
+    Data(Vec<DataName>),
     /// Answers [`ToNode::StartTask`], [`ToNode::WatchTask`], [`ToNode::SignalTask`],
     /// [`ToNode::FeedTask`].
     Task(TaskNews),

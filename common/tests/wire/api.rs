@@ -146,6 +146,7 @@ fn nodes_match_the_golden_files() {
         address: "10.0.0.1".to_owned(),
         version: "0.1.0".to_owned(),
         findings: vec![],
+        data: Vec::new(),
         revoked_at: None,
     };
     check(&Form::JSON, "nodes.json", &NodeList { nodes: vec![node], as_of: Time(4) });

@@ -2,7 +2,7 @@
 //! messages of bounded size, reports up. A reconnect restores everything that it holds.
 
 use common::health::Finding;
-use common::id::{AttemptId, NodeName};
+use common::id::{AttemptId, DataName, NodeName};
 use common::node::Contact;
 use common::reason::Refusal;
 use common::time::Span;
@@ -163,6 +163,13 @@ impl NodeSession {
     pub fn health_command(&self, state: &State, findings: Vec<Finding>) -> Option<Command> {
         let known = state.node(&self.node).is_some_and(|node| node.findings == findings);
         (!known).then(|| Command::ReportHealth { node: self.node.clone(), findings })
+    }
+
+    /// The command for a node's data; `None` if the state has it already.
+    #[must_use]
+    pub fn data_command(&self, state: &State, data: Vec<DataName>) -> Option<Command> {
+        let known = state.node(&self.node).is_some_and(|node| *node.data == *data);
+        (!known).then(|| Command::ReportData { node: self.node.clone(), data })
     }
 
     /// The command for a node whose last session ended.

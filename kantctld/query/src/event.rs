@@ -58,6 +58,7 @@ pub const fn other_job(event: &Event) -> Option<JobKey> {
         | Event::NodeLost { .. }
         | Event::NodeDrained { .. }
         | Event::NodeResumed { .. }
+        | Event::NodeDataChanged { .. }
         | Event::ReservationCreated { .. }
         | Event::ReservationChanged { .. }
         | Event::ReservationDeleted { .. }
@@ -150,6 +151,7 @@ impl fmt::Display for Line<'_> {
             Event::NodeResumed { name, by } => {
                 write!(f, "node {name}: resumed by {}", user_phrase(*by))
             }
+            Event::NodeDataChanged { name } => write!(f, "node {name}: its data changed"),
             Event::ReservationCreated { name } => write!(f, "reservation {name}: created"),
             Event::ReservationChanged { name, by } => write_reservation(f, name, "changed", *by),
             Event::ReservationDeleted { name, by } => write_reservation(f, name, "deleted", *by),

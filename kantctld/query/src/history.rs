@@ -143,7 +143,8 @@ pub fn changed_nodes(state: &State, events: &[Event]) -> Vec<NodeChange> {
         | Event::NodeSilent { name }
         | Event::NodeLost { name }
         | Event::NodeDrained { name, .. }
-        | Event::NodeResumed { name, .. } => Some(name),
+        | Event::NodeResumed { name, .. }
+        | Event::NodeDataChanged { name } => Some(name),
         _ => None,
     });
     names.filter_map(|name| state.node(name)).map(|node| node_change(state, node)).collect()

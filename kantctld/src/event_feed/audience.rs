@@ -77,7 +77,8 @@ impl Subject {
             | Event::NodeSilent { .. }
             | Event::NodeLost { .. }
             | Event::NodeDrained { .. }
-            | Event::NodeResumed { .. } => Self::Node,
+            | Event::NodeResumed { .. }
+            | Event::NodeDataChanged { .. } => Self::Node,
             Event::Configured
             | Event::ReservationCreated { .. }
             | Event::ReservationChanged { .. }

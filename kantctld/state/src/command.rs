@@ -19,7 +19,8 @@ mod token;
 use crate::invitation::Admits;
 use common::health::Finding;
 use common::id::{
-    AttemptId, Gid, JobKey, NodeName, RequestKey, ReservationName, Revision, RoleName, ServiceName,
+    AttemptId, DataName, Gid, JobKey, NodeName, RequestKey, ReservationName, Revision, RoleName,
+    ServiceName,
 };
 use common::job::{Ask, ExitStatus, JobSize, Owner, Patch};
 use common::node::Inventory;
@@ -154,6 +155,12 @@ pub enum Command {
         node: NodeName,
         /// All current findings; empty if the node is healthy.
         findings: Vec<Finding>,
+    },
+    /// A node's report on the data that it has.
+    ReportData {
+        node: NodeName,
+        /// All names, in ascending order.
+        data: Vec<DataName>,
     },
     /// A node opened a session with its Hello message.
     RegisterNode {

@@ -57,6 +57,7 @@ pub fn wakes_scheduler(events: &[Event]) -> bool {
         | Event::NodeLost { .. }
         | Event::NodeDrained { .. }
         | Event::NodeResumed { .. }
+        | Event::NodeDataChanged { .. }
         | Event::ReservationCreated { .. }
         | Event::ReservationChanged { .. }
         | Event::ReservationDeleted { .. }

@@ -219,6 +219,10 @@ pub enum Event {
         name: NodeName,
         by: Uid,
     },
+    /// A node has other data than before.
+    NodeDataChanged {
+        name: NodeName,
+    },
     ReservationCreated {
         name: ReservationName,
     },

@@ -2,8 +2,9 @@
 
 use crate::fault::NodeFaults;
 use common::health::Finding;
-use common::id::NodeName;
+use common::id::{DataName, NodeName};
 use common::node::{Contact, Drain, Inventory, NodeStatus, Resumed};
+use common::serde_skip::is_default;
 use common::time::Time;
 use common::unit::{Cpus, Gpus};
 use serde::{Deserialize, Serialize};
@@ -40,6 +41,9 @@ pub struct NodeRecord {
     pub answered: Vec<Finding>,
     /// The recent times at which it was drained for its health.
     pub health_drains: Vec<Time>,
+    /// The names of the data that it has, by its last report, in ascending order.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub data: Arc<[DataName]>,
 }
 
 impl NodeRecord {

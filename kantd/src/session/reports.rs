@@ -2,7 +2,6 @@
 //! jobs and services.
 
 use super::SessionError;
-use crate::health::Findings;
 use crate::idle_gpus::{IdleGpusByStep, changes};
 use crate::probes::{ReplicaLoads, ReplicaStatuses};
 use common::job::ReplicaStatus;
@@ -56,20 +55,21 @@ impl Measurements {
     }
 }
 
-/// Sends the findings, once they are known and whenever they change.
-pub(super) async fn report_health(
-    mut health: Findings,
+/// Sends what the node found out about itself, once it is known and whenever it changes.
+pub(super) async fn report_when_known<T: Clone>(
+    mut found: watch::Receiver<Option<T>>,
+    message: impl Fn(T) -> FromNode,
     sender: ChannelSender<FromNode>,
 ) -> SessionError {
-    health.mark_changed();
+    found.mark_changed();
     loop {
-        if health.changed().await.is_err() {
-            // Health checks are off, which does not end the session.
+        if found.changed().await.is_err() {
+            // Nothing looks for it any more, which does not end the session.
             return std::future::pending().await;
         }
-        let now = health.borrow_and_update().clone();
-        let Some(findings) = now else { continue };
-        if sender.send(&FromNode::Health(findings)).await.is_err() {
+        let now = found.borrow_and_update().clone();
+        let Some(now) = now else { continue };
+        if sender.send(&message(now)).await.is_err() {
             return std::future::pending().await;
         }
     }

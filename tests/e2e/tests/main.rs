@@ -45,6 +45,7 @@ mod resize;
 mod roles;
 mod rolling_upgrade;
 mod run;
+mod service_placement;
 mod service_roles;
 mod services;
 mod setup;

@@ -140,6 +140,11 @@ impl Lead {
                 let command = live.and_then(|live| live.health_command(state, findings));
                 requests.commands.extend(command.map(|command| (command, Ticket::Unused)));
             }
+            FromNode::Data(data) => {
+                let live = self.sessions.get(&link).and_then(|session| session.live.as_ref());
+                let command = live.and_then(|live| live.data_command(state, data));
+                requests.commands.extend(command.map(|command| (command, Ticket::Unused)));
+            }
             FromNode::ConfirmLeader { number } => {
                 requests.reads.push(Ticket::Confirm(link, number));
             }

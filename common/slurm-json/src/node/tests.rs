@@ -23,6 +23,7 @@ fn view() -> NodeView {
         address: "10.0.0.1".to_owned(),
         version: "0.1.0".to_owned(),
         findings: Vec::new(),
+        data: Vec::new(),
         revoked_at: None,
     }
 }

@@ -72,6 +72,7 @@ pub enum Attribute {
     Constraint,
     Nodelist,
     Exclude,
+    Data,
     Dependency,
     KillOnInvalidDep,
     Output,

@@ -5,7 +5,7 @@ use super::{GpuCount, GpusValue, Gres, Hosts, Kind, NodeCount, Switches, TaskCou
 use super::{Value, read_count, read_kinds, read_launch, read_near, read_queue};
 use crate::constraint::Constraint;
 use crate::job::mail::addresses;
-use crate::job::{ArraySpec, Dependency, MailEvents, OpenMode, ResizeSignal, Warning};
+use crate::job::{ArraySpec, DataNames, Dependency, MailEvents, OpenMode, ResizeSignal, Warning};
 use crate::unit::Bytes;
 use std::fmt::Display;
 use std::str::FromStr;
@@ -22,6 +22,7 @@ pub fn read_value(kind: Kind, text: &str) -> Result<Value, String> {
         Kind::Bytes => parse::<Bytes>(text),
         Kind::Constraint => parse::<Constraint>(text),
         Kind::Count => read_count(text).map(Value::Count).map_err(error_text),
+        Kind::Data => parse::<DataNames>(text),
         Kind::Dependency => parse::<Dependency>(text),
         Kind::Flag => Ok(Value::Flag(true)),
         Kind::GpuCount => parse::<GpuCount>(text),

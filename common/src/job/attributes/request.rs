@@ -2,6 +2,7 @@
 
 use super::{Attribute, GpusValue, Hosts, NodeCount, TaskCount, TimeLimit, Value};
 use super::{FromValue, GpuCount, to_request};
+use crate::job::DataNames;
 use crate::gpu::GpuKind;
 use crate::job::mail::Mail;
 use crate::job::spec::Ask;
@@ -79,6 +80,9 @@ impl Ask {
             Attribute::Constraint => optional_value(&request.constraint),
             Attribute::Nodelist => hosts_value(&request.only_nodes),
             Attribute::Exclude => hosts_value(&request.not_nodes),
+            Attribute::Data => {
+                (!request.data.is_empty()).then(|| Value::Data(DataNames(request.data.clone())))
+            }
             Attribute::Array => optional_value(&self.array),
             Attribute::Container => optional_value(&self.container),
             _ => None,
@@ -120,6 +124,9 @@ impl Request {
             Attribute::Constraint => self.constraint = value_as(value),
             Attribute::Nodelist => self.only_nodes = hosts(value),
             Attribute::Exclude => self.not_nodes = hosts(value),
+            Attribute::Data => {
+                self.data = value_as::<DataNames>(value).map(|names| names.0).unwrap_or_default();
+            }
             _ => {}
         }
     }
@@ -201,6 +208,7 @@ mod tests {
             Kind::Bytes => Value::Bytes("1G".parse().unwrap()),
             Kind::Constraint => Value::Constraint("ib".parse().unwrap()),
             Kind::Count => Value::Count(3),
+            Kind::Data => Value::Data("llama3".parse().unwrap()),
             Kind::Dependency => Value::Dependency("afterok:1".parse().unwrap()),
             Kind::Export | Kind::MailAddress | Kind::Text => Value::Text("ada".to_owned()),
             Kind::Flag | Kind::YesNo => Value::Flag(true),

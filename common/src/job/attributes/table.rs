@@ -302,6 +302,17 @@ pub const ROWS: &[Row] = &[
         .label("not on")
         .json("excluded_nodes")
         .scontrol(&["ExcNodeList"]),
+    row(Attribute::Data, "data", Kind::Data)
+        .help(
+            Heading::PlacementAndTime,
+            "NAMES",
+            "Prefer nodes that have these data sets or models, see `kantctl show node`: \
+             imagenet,llama3",
+        )
+        .changeable(Changeable::Waiting, Removed::ByNone)
+        .for_component()
+        .label("data")
+        .json("data"),
     row(Attribute::Dependency, "dependency", Kind::Dependency)
         .help(
             Heading::PlacementAndTime,

@@ -8,6 +8,7 @@ use crate::gpu::GpuKind;
 use crate::hostlist;
 use crate::id::{AccountName, QosName, QueueName, ReservationName};
 use crate::job::array::ArraySpec;
+use crate::job::DataNames;
 use crate::job::dependency::Dependency;
 use crate::job::mail::MailEvents;
 use crate::job::size::ResizeSignal;
@@ -32,6 +33,7 @@ pub enum Kind {
     Constraint,
     /// From 1 on.
     Count,
+    Data,
     /// A point of time in the future.
     Deadline,
     Dependency,
@@ -104,6 +106,7 @@ values! {
     Bytes(Bytes),
     Constraint(Constraint),
     Count(u32),
+    Data(DataNames),
     Dependency(Dependency),
     Flag(bool),
     GpuCount(GpuCount),
@@ -141,6 +144,7 @@ impl<'de> DeserializeSeed<'de> for Kind {
             Self::Bytes => deserialize_value::<Bytes, D>(from),
             Self::Constraint => deserialize_value::<Constraint, D>(from),
             Self::Count => deserialize_value::<u32, D>(from),
+            Self::Data => deserialize_value::<DataNames, D>(from),
             Self::Dependency => deserialize_value::<Dependency, D>(from),
             Self::Export | Self::MailAddress | Self::Text => deserialize_value::<String, D>(from),
             Self::Flag | Self::YesNo => deserialize_value::<bool, D>(from),
@@ -194,6 +198,7 @@ impl fmt::Display for Value {
             Self::Bytes(bytes) => bytes.fmt(f),
             Self::Constraint(constraint) => constraint.fmt(f),
             Self::Count(count) => count.fmt(f),
+            Self::Data(names) => names.fmt(f),
             Self::Dependency(dependency) => dependency.fmt(f),
             Self::Flag(flag) => f.pad(if *flag { "yes" } else { "no" }),
             Self::GpuCount(gpus) => gpus.fmt(f),

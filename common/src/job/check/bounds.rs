@@ -27,6 +27,9 @@ pub const STEP_NAME_BYTES_MAX: usize = 4096;
 /// The maximum number of node names in `--nodelist` or `--exclude`.
 pub const NODE_NAMES_MAX: usize = 10_000;
 
+/// The maximum number of names in `--data`.
+pub const DATA_NAMES_MAX: usize = 16;
+
 /// The maximum number of comma-separated ranges of an array.
 pub const ARRAY_PARTS_MAX: usize = 10_000;
 
@@ -53,6 +56,7 @@ pub(super) fn check(ask: &Ask) -> Result<(), AskError> {
     let array_parts = ask.array.as_ref().map_or(0, |array| array.range_count());
     check_count("--nodelist", request.only_nodes.len(), NODE_NAMES_MAX)?;
     check_count("--exclude", request.not_nodes.len(), NODE_NAMES_MAX)?;
+    check_count("--data", request.data.len(), DATA_NAMES_MAX)?;
     check_count("kinds of GPU in --gpus", request.gpu_kinds_or.len(), GPU_KINDS_MAX)?;
     check_count("ranges in --array", array_parts, ARRAY_PARTS_MAX)?;
     check_indices(ask)?;
@@ -199,6 +203,7 @@ mod tests {
             ),
             ("--nodelist", checked(|a| a.request.only_nodes = nodes())),
             ("--exclude", checked(|a| a.request.not_nodes = nodes())),
+            ("--data", checked(|a| a.request.data = vec!["d".parse().unwrap(); 17])),
             ("group of", checked(|a| a.request.apart = group("g".repeat(321)))),
             (
                 "kinds of GPU in --gpus: 16 is too many",

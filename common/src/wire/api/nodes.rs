@@ -1,7 +1,7 @@
 //! Nodes as users see them, and the request to drain one.
 
 use crate::health::Finding;
-use crate::id::{JobKey, NodeName};
+use crate::id::{DataName, JobKey, NodeName};
 use crate::node::{Contact, Drain, Inventory, NodeStatus, Resumed};
 use crate::time::Time;
 use crate::unit::{Bytes, Cpus, Gpus};
@@ -29,6 +29,9 @@ pub struct NodeView {
     /// The node's own health findings.
     #[serde(default)]
     pub findings: Vec<Finding>,
+    /// The data sets and models that it has, for `--data`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub data: Vec<DataName>,
     /// Since when its certificates have been invalid, if an operator revoked them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Time>,

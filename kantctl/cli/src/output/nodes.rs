@@ -115,6 +115,8 @@ pub fn record(node: &NodeView, zone: &TimeZone) -> String {
     record.fact("memory", format!("{} of {} in use", node.memory_used, has.memory));
     record.fact("gpus", format!("{} of {} in use", node.gpus_used, has.gpu_count()));
     record.add_optional_fact("features", features(has));
+    let data: Vec<&str> = node.data.iter().map(|name| name.as_str()).collect();
+    record.add_optional_fact("data", Some(data.join(" ")).filter(|data| !data.is_empty()));
     record.add_optional_fact("driver", has.gpu_driver.as_ref());
     let jobs: Vec<String> = node.jobs.iter().map(ToString::to_string).collect();
     record.add_optional_fact("jobs", Some(jobs.join(" ")).filter(|jobs| !jobs.is_empty()));

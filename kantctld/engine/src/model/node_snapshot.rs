@@ -1,7 +1,8 @@
 //! Nodes as a round sees them. What is free is computed from what jobs hold.
 
-use common::id::NodeName;
+use common::id::{DataName, NodeName};
 use common::node::Inventory;
+use common::serde_skip::is_default;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -14,13 +15,16 @@ pub struct NodeSnapshot {
     /// Why no job may start here now. `None`: jobs may.
     #[serde(default)]
     pub unusable: Option<Unusable>,
+    /// The names of the data that it has, in ascending order.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub data: Arc<[DataName]>,
 }
 
 impl NodeSnapshot {
     /// A node on which jobs may start.
     #[must_use]
-    pub const fn usable(name: NodeName, inventory: Arc<Inventory>) -> Self {
-        Self { name, inventory, unusable: None }
+    pub fn usable(name: NodeName, inventory: Arc<Inventory>) -> Self {
+        Self { name, inventory, unusable: None, data: Arc::default() }
     }
 }
 

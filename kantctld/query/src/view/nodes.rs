@@ -32,6 +32,7 @@ pub fn node_view(state: &State, viewer: &Viewer, name: &NodeName) -> Option<Node
         version: node.version.clone(),
         findings: node.findings.iter().map(|one| visible_finding(viewer, one)).collect(),
         resumed: node.resumed.clone(),
+        data: node.data.to_vec(),
         revoked_at: state.enrolment(name).and_then(|one| Some(one.revoked?.at)),
     })
 }

@@ -29,6 +29,7 @@ mod operators;
 mod raise_rules;
 mod register_node;
 mod release_job;
+mod report_data;
 mod report_health;
 mod report_steps;
 mod requeue_job;
@@ -109,6 +110,7 @@ fn carry_out(state: &mut State, out: &mut Vec<Event>, command: &Command) -> Resu
         Command::ReportHealth { node, findings } => {
             report_health::apply(state, out, node, findings)
         }
+        Command::ReportData { node, data } => report_data::apply(state, out, node, data),
         hello @ Command::RegisterNode { .. } => register_node::apply(state, out, hello),
         Command::NodeSilent { name } => node_silent::apply(state, out, name),
         Command::NodeLost { name } => node_lost::apply(state, out, name),

@@ -22,6 +22,7 @@ pub(super) fn node(name: &NodeName, node: &NodeRecord) -> NodeSnapshot {
             (Contact::Connected, Some(_)) => Some(Unusable::Drained),
             (Contact::Connected, None) => None,
         },
+        data: node.data.clone(),
     }
 }
 

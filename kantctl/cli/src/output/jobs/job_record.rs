@@ -95,7 +95,8 @@ const IDENTITY: &[Attribute] = &[
 ];
 
 /// The attributes of the nodes that a job may use.
-const NODES: &[Attribute] = &[Attribute::Constraint, Attribute::Nodelist, Attribute::Exclude];
+const NODES: &[Attribute] =
+    &[Attribute::Constraint, Attribute::Nodelist, Attribute::Exclude, Attribute::Data];
 
 /// These attributes, as far as they are set.
 fn attributes(record: &mut Record, ask: &Ask, shown: &[Attribute]) {

@@ -28,6 +28,7 @@ fn node(name: &str, gpus: u16) -> NodeView {
         address: "g-001.local".to_owned(),
         version: "0.1.0".to_owned(),
         findings: vec![],
+        data: Vec::new(),
         revoked_at: None,
     }
 }

@@ -5,7 +5,7 @@ use crate::model::cluster::free::Free;
 use crate::model::cluster::group::{Counted, GroupIndex};
 use crate::model::job::RunningJob;
 use crate::model::node_snapshot::{NodeSnapshot, Unusable};
-use common::id::{JobKey, NodeName};
+use common::id::{DataName, JobKey, NodeName};
 use common::resource::Share;
 use common::time::Time;
 use common::topology::Position;
@@ -101,6 +101,8 @@ pub(crate) struct Node {
     pub name: NodeName,
     pub class: Arc<Class>,
     pub unusable: Option<Unusable>,
+    /// The data that it has, in ascending order.
+    pub data: Arc<[DataName]>,
     pub position: Position,
     pub group: GroupIndex,
     pub holders: Vec<Holder>,
@@ -112,6 +114,7 @@ impl Node {
         Self {
             name: node.name.clone(),
             unusable: node.unusable,
+            data: node.data.clone(),
             position: Position::default(),
             group: GroupIndex(0),
             holders: Vec::new(),
@@ -126,6 +129,7 @@ impl Node {
             name: self.name.clone(),
             inventory: self.class.inventory.clone(),
             unusable: self.unusable,
+            data: self.data.clone(),
         }
     }
 
@@ -140,7 +144,7 @@ impl Node {
     }
 
     pub fn change(&mut self, node: &NodeSnapshot, class: Arc<Class>) {
-        self.unusable = node.unusable;
+        (self.unusable, self.data) = (node.unusable, node.data.clone());
         self.class = class;
         for holder in &mut self.holders {
             *holder = holder.clone().for_class(&self.class);

@@ -17,7 +17,7 @@
 
 use crate::model::cluster::NodeIndex;
 use crate::model::demand::Part;
-use crate::place::fit::{apart, near};
+use crate::place::fit::{near, preference};
 use crate::place::node_search::NodeSearch;
 use crate::place::score::{Key, Scorer};
 use common::unit::{Nodes, Tasks};
@@ -25,10 +25,10 @@ use common::unit::{Nodes, Tasks};
 /// The node of each part of a job, in rank order. No node appears twice, and all tasks are placed.
 pub(crate) type Layout = Vec<(NodeIndex, Part)>;
 
-/// Finds nodes that together hold the job, as far from others of its group as it prefers.
+/// Finds nodes that together hold the job, the ones that it prefers if they have room.
 pub(crate) fn lay_out(search: &NodeSearch<'_>) -> Option<Layout> {
     search.trial.searched.set(search.trial.searched.get() + 1);
-    let mut avoided = apart::avoided(search).into_iter();
+    let mut avoided = preference::avoided(search).into_iter();
     let far = avoided.find_map(|avoid| lay_out_on(&NodeSearch { avoid: &avoid, ..*search }));
     far.or_else(|| lay_out_on(search))
 }

@@ -2,7 +2,6 @@
 //! which cores of a node it gets. `demand` computes what it needs on a node, and `score` ranks the
 //! nodes that fit.
 
-pub(crate) mod apart;
 pub(crate) mod cpus;
 pub(crate) mod gang;
 pub(crate) mod near;

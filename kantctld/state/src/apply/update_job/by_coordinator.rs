@@ -16,6 +16,7 @@ const ALLOWED: &[Attribute] = &[
     Attribute::Begin,
     Attribute::Constraint,
     Attribute::CpusPerTask,
+    Attribute::Data,
     Attribute::Deadline,
     Attribute::Dependency,
     Attribute::Exclude,

@@ -50,7 +50,8 @@ impl Touched {
             | Event::NodeSilent { name }
             | Event::NodeLost { name }
             | Event::NodeDrained { name, .. }
-            | Event::NodeResumed { name, .. } => {
+            | Event::NodeResumed { name, .. }
+            | Event::NodeDataChanged { name } => {
                 self.nodes.insert(name.clone());
             }
             Event::ReservationCreated { .. }
