@@ -5,9 +5,9 @@
 use crate::cgroup::CgroupParent;
 use crate::config::Settings;
 use crate::container_support::Offer;
+use crate::data_dirs;
 use crate::enrolment::Renewal;
 use crate::gpu::numbers::NumbersError;
-use crate::data_dirs;
 use crate::health::{self, Watched};
 use crate::node_probe::{NodeProbe, NodeProbeError, probe_node};
 use crate::node_runtime::NodeRuntime;

@@ -2,8 +2,8 @@
 
 use super::{Attribute, GpusValue, Hosts, NodeCount, TaskCount, TimeLimit, Value};
 use super::{FromValue, GpuCount, to_request};
-use crate::job::DataNames;
 use crate::gpu::GpuKind;
+use crate::job::DataNames;
 use crate::job::mail::Mail;
 use crate::job::spec::Ask;
 use crate::resource::{GpuRequest, MemoryRequest, Request};

@@ -6,7 +6,7 @@ use super::draw::Draw;
 use super::policies::queue_name;
 use common::gpu::GpuKind;
 use common::gpu_parts::{GpuParts, PartSize};
-use common::id::{AccountName, ArrayIndex, Attempt, JobId, JobKey, QosName, Uid};
+use common::id::{AccountName, ArrayIndex, Attempt, DataName, JobId, JobKey, QosName, Uid};
 use common::resource::{Apart, GpuRequest, MemoryRequest, Request, Spread};
 use common::time::{Span, Time};
 use common::topology::{Level, Nearness};
@@ -77,7 +77,18 @@ pub fn request(draw: &mut Draw) -> Request {
         constraint: draw.maybe(10, |draw| draw.one(&["ib", "ib|fast", "ib&fast"]).parse().unwrap()),
         only_nodes: draw.maybe(12, some).unwrap_or_default(),
         not_nodes: draw.maybe(12, some).unwrap_or_default(),
+        data: data(tasks),
     }
+}
+
+/// What jobs with 4 or 6 tasks read; not drawn either. Some nodes have it.
+fn data(tasks: u32) -> Vec<DataName> {
+    let names: &[&str] = match tasks {
+        4 => &["x"],
+        6 => &["x", "y"],
+        _ => &[],
+    };
+    names.iter().map(|name| name.parse().unwrap()).collect()
 }
 
 /// Some jobs have a bound for each node, some avoid others of their group, and some do both. What

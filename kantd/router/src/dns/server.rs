@@ -40,7 +40,9 @@ pub struct DnsServer {
 
 /// The server cannot listen.
 #[derive(Debug, thiserror::Error)]
-#[error("failed to listen on {addr} for DNS queries: is it an address of this host, and is it free?")]
+#[error(
+    "failed to listen on {addr} for DNS queries: is it an address of this host, and is it free?"
+)]
 pub struct DnsError {
     addr: SocketAddr,
     #[source]

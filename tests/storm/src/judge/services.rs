@@ -5,8 +5,8 @@
 //! use the leader's record of that.
 
 mod decisions;
-mod places;
 mod listed;
+mod places;
 mod settled;
 
 use super::Complaint;

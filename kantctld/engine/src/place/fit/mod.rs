@@ -5,3 +5,4 @@
 pub(crate) mod cpus;
 pub(crate) mod gang;
 pub(crate) mod near;
+pub(crate) mod preference;

@@ -43,8 +43,9 @@ pub(crate) fn avoided(search: &NodeSearch<'_>) -> Vec<Vec<bool>> {
     // With the highest rank, nothing is avoided.
     kinds.pop_last();
     let is_off = |at: usize| search.avoid.get(at).copied().unwrap_or(false);
-    let beyond =
-        |most: Rank| ranks.iter().enumerate().map(|(at, rank)| *rank > most || is_off(at)).collect();
+    let beyond = |most: Rank| {
+        ranks.iter().enumerate().map(|(at, rank)| *rank > most || is_off(at)).collect()
+    };
     kinds.into_iter().take(TRIES_MAX).map(beyond).collect()
 }
 
@@ -148,7 +149,8 @@ mod tests {
 
     /// The places of jobs with this data, on nodes of 8 GPUs with the data of `has`.
     fn places_by_data(has: &[(&str, &str)], jobs: Vec<WaitingJob>) -> Vec<String> {
-        let names = |text: &str| text.split_whitespace().map(|name| name.parse().unwrap()).collect();
+        let names =
+            |text: &str| text.split_whitespace().map(|name| name.parse().unwrap()).collect();
         let nodes = has.iter().map(|(name, data)| {
             let mut node = gpu_node(name, 8);
             node.data = names(data);

@@ -46,7 +46,8 @@ impl ServiceJudge {
             let Some(set) = record.set else { continue };
             let is_placed = record.elements.iter().any(|(_, element)| element.run.is_some());
             if *has_nodes.entry(set.first).or_insert(is_placed) != is_placed {
-                let text = format!("the base of {service} has nodes only in part, at {}", record.id);
+                let text =
+                    format!("the base of {service} has nodes only in part, at {}", record.id);
                 self.complain("base", text);
             }
         }
