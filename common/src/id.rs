@@ -213,18 +213,12 @@ name_id!(
     /// A switch or NVLink domain of the topology.
     SwitchName, "switch"
 );
-name_id!(
-    /// A zone of the cluster.
-    ZoneName, "zone"
-);
+name_id!(ZoneName, "zone");
 name_id!(
     /// A property of a node that a job may require by name.
     FeatureName, "feature"
 );
-name_id!(
-    /// A data set, a model or another collection of files that nodes may have.
-    DataName, "data"
-);
+name_id!(DataName, "data set");
 name_id!(ReservationName, "reservation");
 name_id!(ServiceName, "service");
 name_id!(

@@ -10,6 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The CPUs and memory of one NUMA node.
+/// The number of names of data that a node may have: each controller keeps them for all nodes.
+pub const DATA_PER_NODE_MAX: usize = 256;
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Numa {
     /// The kernel's number.

@@ -121,11 +121,11 @@ impl Machine for StateMachine {
         entry::check_level(&self.state.read(), command)
     }
 
-    fn check_entry(&self, entry: &[u8]) -> Result<(), UnknownLevel> {
+    fn check_entry_level(&self, entry: &[u8]) -> Result<(), UnknownLevel> {
         LEVELS.check(entry::level_of(entry))
     }
 
-    fn check_snapshot(&self, bytes: &[u8]) -> Result<(), UnknownLevel> {
+    fn check_snapshot_level(&self, bytes: &[u8]) -> Result<(), UnknownLevel> {
         // What is no state is refused when it is decoded.
         state::persist::level_of(bytes).map_or(Ok(()), |level| LEVELS.check(level))
     }

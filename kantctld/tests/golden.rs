@@ -75,7 +75,7 @@ fn packed() -> Vec<u8> {
     StateMachine::new(clock, outlets).0.pack(commands())
 }
 
-fn check_entry(entry: &[u8]) {
+fn check_entry_level(entry: &[u8]) {
     let at = Time(1_700_000_000_000);
     let stamped = commands().into_iter().map(|command| Stamped { at, command });
     assert_eq!(unpack(entry, state::LEVELS).unwrap(), stamped.collect::<Vec<_>>());
@@ -85,8 +85,8 @@ fn check_entry(entry: &[u8]) {
 fn a_log_entry_matches_the_golden_file_and_both_are_read() {
     let written = packed();
     check_written("entry", &written);
-    check_entry(&written);
-    check_entry(&std::fs::read(golden("previous", "entry")).unwrap());
+    check_entry_level(&written);
+    check_entry_level(&std::fs::read(golden("previous", "entry")).unwrap());
 }
 
 #[test]

@@ -125,9 +125,16 @@ pub enum SettingsError {
     Router(String),
     #[error("failed to use TLS for the router: `{0}` is missing")]
     RouterTls(&'static str),
-    #[error("failed to use `router_dns`: `{0}` is not IP:port, like 127.0.0.1:5300")]
+    #[error(
+        "failed to use `router_dns`: `{0}` is not IP:port, like 127.0.0.1:5300, with a port from \
+         1024 on"
+    )]
     RouterDns(String),
-    #[error("failed to use `router_dns_domain`: `{0}` is not the name of a domain")]
+    #[error("failed to use `router_dns`: no router runs here; set `router`")]
+    RouterDnsAlone,
+    #[error(
+        "failed to use `router_dns_domain`: `{0}` is not the name of a domain, of at most 120 bytes"
+    )]
     RouterDomain(String),
     #[error("failed to use `service_ports`: `{0}` is not FROM-TO, like 20000-29999, from 1024 on")]
     ServicePorts(String),
@@ -280,6 +287,8 @@ mod tests {
             ("service_ports = \"80-90\"", "`80-90` is not FROM-TO"),
             ("router = \"everywhere\"", "`everywhere` is not an IP address"),
             ("router_certificate = \"/a.pem\"", "`router_key` is missing"),
+            ("router_dns = \"127.0.0.1:53\"", "`127.0.0.1:53` is not IP:port"),
+            ("router_dns = \"127.0.0.1:5300\"", "set `router`"),
             ("router_dns = \"127.0.0.1\"", "`127.0.0.1` is not IP:port"),
             ("router_dns_domain = \"a..b\"", "`a..b` is not the name of a domain"),
             ("service_ports = \"30000\"", "`service_ports`"),

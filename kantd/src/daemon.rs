@@ -90,7 +90,6 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     let (steps, changes) = Steps::open(steps_settings(&settings, &cgroup, rules)).await?;
     let listener = settings.socket.as_deref().map(listen).transpose()?;
     log_start(&settings, &credentials, &inventory, &steps);
-
     let (RouterChannels { load: router_load, routes }, serve_router) =
         routes::channels(&settings.spool, settings.router.as_ref().map(|router| router.bind));
     let (published_replicas, replicas) = watch::channel(BTreeMap::new());

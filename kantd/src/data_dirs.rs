@@ -2,6 +2,7 @@
 //! models and data sets.
 
 use common::id::DataName;
+use common::node::DATA_PER_NODE_MAX;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -9,21 +10,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// The names in ascending order; `None` before they are known.
+/// The names in ascending order; `None`: they are not known yet, or no directory was named.
 pub type DataNames = watch::Receiver<Option<Vec<DataName>>>;
 
 /// The time between two readings of the directories.
 const PERIOD: Duration = Duration::from_secs(30);
-
-/// The number of names at most, so that a directory with many files costs no more.
-const NAMES_MAX: usize = 1000;
 
 /// Reads the directories again and again, until no receiver is left. It does so on a thread of its
 /// own, since a file system may not answer.
 #[must_use]
 pub fn watch(dirs: Vec<PathBuf>) -> DataNames {
     if dirs.is_empty() {
-        return watch::channel(Some(Vec::new())).1;
+        return watch::channel(None).1;
     }
     let (published, names) = watch::channel(None);
     let thread = std::thread::Builder::new().name("data-dirs".to_owned());
@@ -61,21 +59,25 @@ fn read(dirs: &[PathBuf]) -> (Vec<DataName>, BTreeSet<String>) {
             errors.insert(format!("failed to read {} of `data_dirs`: {error}", dir.display()));
         }
     }
-    if names.len() > NAMES_MAX {
+    if names.len() > DATA_PER_NODE_MAX {
+        names.pop_last();
         errors.insert(format!(
-            "`data_dirs` has {} names; only the first {NAMES_MAX} are reported",
-            names.len()
+            "only the first {DATA_PER_NODE_MAX} names of `data_dirs` are reported"
         ));
     }
-    (names.into_iter().take(NAMES_MAX).collect(), errors)
+    (names.into_iter().collect(), errors)
 }
 
-/// Adds the names in a directory, except hidden ones and those that no job can ask for.
+/// Adds the names in a directory, except hidden ones and those that no job can ask for. Keeps one
+/// name more than are reported, however many files there are.
 fn read_dir(dir: &Path, names: &mut BTreeSet<DataName>) -> io::Result<()> {
     for entry in fs::read_dir(dir)? {
         let name = entry?.file_name();
         let name = name.to_str().filter(|name| !name.starts_with('.'));
         names.extend(name.and_then(|name| DataName::new(name).ok()));
+        if names.len() > DATA_PER_NODE_MAX + 1 {
+            names.pop_last();
+        }
     }
     Ok(())
 }
@@ -104,16 +106,16 @@ mod tests {
     #[test]
     fn the_number_of_names_is_bounded() {
         let dir = tempfile::tempdir().unwrap();
-        for number in 0..=NAMES_MAX {
+        for number in 0..DATA_PER_NODE_MAX + 5 {
             fs::write(dir.path().join(format!("d{number}")), "").unwrap();
         }
         let (names, errors) = read(&[dir.path().to_owned()]);
-        assert_eq!((names.len(), errors.len()), (NAMES_MAX, 1));
+        assert_eq!((names.len(), errors.len()), (DATA_PER_NODE_MAX, 1));
     }
 
     #[tokio::test]
-    async fn a_node_without_such_directories_has_no_data_and_others_know_it_soon() {
-        assert_eq!(*watch(Vec::new()).borrow(), Some(Vec::new()));
+    async fn a_node_with_such_directories_soon_knows_its_data() {
+        assert_eq!(*watch(Vec::new()).borrow(), None);
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("llama3")).unwrap();
         let mut names = watch(vec![dir.path().to_owned()]);

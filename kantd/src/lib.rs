@@ -5,6 +5,7 @@
 //! and never knows the state of the cluster.
 
 pub mod clock;
+pub mod data_dirs;
 pub mod features;
 pub mod logging;
 mod probe_thread;
@@ -42,5 +43,4 @@ pub mod node_runtime;
 pub mod setup;
 
 pub mod daemon;
-pub mod data_dirs;
 pub mod emulate;

@@ -226,12 +226,12 @@ impl Session {
                 return Outcome::Moved(next);
             }
             error = report_phases(self.observed.clone(), reported, sender.clone()) => error,
-            error = report_when_known(self.health.clone(), FromNode::Health, sender.clone()) => error,
-            error = report_when_known(self.data.clone(), FromNode::Data, sender.clone()) => error,
+            error = report_when_known(self.health.clone(), FromNode::Health, &sender) => error,
+            error = report_when_known(self.data.clone(), FromNode::Data, &sender) => error,
             error = self.measurements.clone().report(sender.clone()) => error,
             error = self.key_generations.clone().report(sender.clone()) => error,
             error = self.listen(receiver, sender.clone(), &confirmations) => error,
-            error = confirmations.ask(sender) => error,
+            error = confirmations.ask(sender.clone()) => error,
             never = expire_leases(self.steps.as_ref()) => match never {},
         };
         Outcome::Ended(error)

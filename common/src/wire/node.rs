@@ -55,7 +55,8 @@ pub enum FromNode {
     Output(OutputChunk),
     /// All problems of the node.
     Health(Vec<Finding>),
-    /// The names of all data that the node has, in ascending order.
+    /// The names of all data that the node has, in ascending order; at most
+    /// [`DATA_PER_NODE_MAX`](crate::node::DATA_PER_NODE_MAX) count.
     Data(Vec<DataName>),
     /// Answers [`ToNode::StartTask`], [`ToNode::WatchTask`], [`ToNode::SignalTask`],
     /// [`ToNode::FeedTask`].

@@ -4,6 +4,7 @@
 use common::health::Finding;
 use common::id::{AttemptId, DataName, NodeName};
 use common::node::Contact;
+use common::node::DATA_PER_NODE_MAX;
 use common::reason::Refusal;
 use common::time::Span;
 use common::wire::Protocols;
@@ -167,7 +168,10 @@ impl NodeSession {
 
     /// The command for a node's data; `None` if the state has it already.
     #[must_use]
-    pub fn data_command(&self, state: &State, data: Vec<DataName>) -> Option<Command> {
+    pub fn data_command(&self, state: &State, mut data: Vec<DataName>) -> Option<Command> {
+        data.sort_unstable();
+        data.dedup();
+        data.truncate(DATA_PER_NODE_MAX);
         let known = state.node(&self.node).is_some_and(|node| *node.data == *data);
         (!known).then(|| Command::ReportData { node: self.node.clone(), data })
     }

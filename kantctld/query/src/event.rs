@@ -142,16 +142,12 @@ impl fmt::Display for Line<'_> {
             Event::JobGrowth { id, news } => write_growth(f, *id, news),
             Event::DependencyMoved { key } => write!(f, "job {key}: its dependencies changed"),
             Event::JobForgotten { job } => write!(f, "job {job}: forgotten"),
-            Event::NodeRegistered { name } => write!(f, "node {name}: connected"),
-            Event::NodeSilent { name } => write!(f, "node {name}: silent"),
-            Event::NodeLost { name } => write!(f, "node {name}: lost"),
-            Event::NodeDrained { name, by, reason } => {
-                write!(f, "node {name}: drained{}: {reason}", drained_by(*by))
-            }
-            Event::NodeResumed { name, by } => {
-                write!(f, "node {name}: resumed by {}", user_phrase(*by))
-            }
-            Event::NodeDataChanged { name } => write!(f, "node {name}: its data changed"),
+            Event::NodeRegistered { .. }
+            | Event::NodeSilent { .. }
+            | Event::NodeLost { .. }
+            | Event::NodeDrained { .. }
+            | Event::NodeResumed { .. }
+            | Event::NodeDataChanged { .. } => write_node(f, self.0),
             Event::ReservationCreated { name } => write!(f, "reservation {name}: created"),
             Event::ReservationChanged { name, by } => write_reservation(f, name, "changed", *by),
             Event::ReservationDeleted { name, by } => write_reservation(f, name, "deleted", *by),
@@ -235,6 +231,22 @@ fn write_service(f: &mut fmt::Formatter<'_>, event: &Event) -> fmt::Result {
             write!(f, "service {name}: changed, revision {revision}")
         }
         Event::ServiceRemoved { name } => write!(f, "service {name}: removed"),
+        _ => Ok(()),
+    }
+}
+
+fn write_node(f: &mut fmt::Formatter<'_>, event: &Event) -> fmt::Result {
+    match event {
+        Event::NodeRegistered { name } => write!(f, "node {name}: connected"),
+        Event::NodeSilent { name } => write!(f, "node {name}: silent"),
+        Event::NodeLost { name } => write!(f, "node {name}: lost"),
+        Event::NodeDrained { name, by, reason } => {
+            write!(f, "node {name}: drained{}: {reason}", drained_by(*by))
+        }
+        Event::NodeResumed { name, by } => {
+            write!(f, "node {name}: resumed by {}", user_phrase(*by))
+        }
+        Event::NodeDataChanged { name } => write!(f, "node {name}: its data changed"),
         _ => Ok(()),
     }
 }

@@ -22,7 +22,7 @@ pub(crate) fn check_message<M: Machine>(machine: &M, message: &Message) -> Resul
     let snapshot = message.get_snapshot();
     match snapshot_payload::split(&snapshot.data) {
         Ok((_, state)) if !state.is_empty() => {
-            let checked = machine.check_snapshot(state);
+            let checked = machine.check_snapshot_level(state);
             checked.map_err(unknown_level_error(snapshot.get_metadata().index))
         }
         // There is none, or it will be refused.
@@ -55,7 +55,7 @@ fn check_entries<M: Machine>(machine: &M, entries: &[Entry]) -> Result<(), LogEr
         .iter()
         .filter(|entry| entry.get_entry_type() == EntryType::EntryNormal && !entry.data.is_empty());
     for entry in commands {
-        machine.check_entry(&entry.data).map_err(unknown_level_error(entry.index))?;
+        machine.check_entry_level(&entry.data).map_err(unknown_level_error(entry.index))?;
     }
     Ok(())
 }

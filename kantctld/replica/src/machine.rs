@@ -24,13 +24,13 @@ pub trait Machine {
     ///
     /// # Errors
     /// [`UnknownLevel`].
-    fn check_entry(&self, entry: &[u8]) -> Result<(), UnknownLevel>;
+    fn check_entry_level(&self, entry: &[u8]) -> Result<(), UnknownLevel>;
 
     /// The same for an encoded snapshot.
     ///
     /// # Errors
     /// [`UnknownLevel`].
-    fn check_snapshot(&self, bytes: &[u8]) -> Result<(), UnknownLevel>;
+    fn check_snapshot_level(&self, bytes: &[u8]) -> Result<(), UnknownLevel>;
 
     /// Encodes commands into one entry, with a time stamp.
     fn pack(&mut self, commands: Vec<Self::Command>) -> Vec<u8>;

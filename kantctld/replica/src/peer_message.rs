@@ -65,7 +65,7 @@ fn check(message: &Message) -> Result<(), &'static str> {
     }
     match message.get_msg_type() {
         MessageType::MsgAppend => check_entries(message)?,
-        MessageType::MsgSnapshot => check_snapshot(message)?,
+        MessageType::MsgSnapshot => check_snapshot_level(message)?,
         MessageType::MsgAppendResponse
         | MessageType::MsgHeartbeat
         | MessageType::MsgHeartbeatResponse
@@ -98,7 +98,7 @@ fn check_entries(message: &Message) -> Result<(), &'static str> {
 }
 
 /// Checks that a snapshot has a position, and that its payload and its metadata have equal members.
-fn check_snapshot(message: &Message) -> Result<(), &'static str> {
+fn check_snapshot_level(message: &Message) -> Result<(), &'static str> {
     let snapshot = message.get_snapshot();
     let meta = snapshot.get_metadata();
     if meta.index == 0 || meta.index >= NUMBER_MAX || meta.term == 0 || meta.term > message.term {

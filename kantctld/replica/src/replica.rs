@@ -90,7 +90,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
         let (store, found) = replica_config.open(disk)?;
         if !found.state.is_empty() {
             machine
-                .check_snapshot(&found.state)
+                .check_snapshot_level(&found.state)
                 .map_err(|source| LogError::UnknownLevel { index: found.index, source })?;
             machine
                 .restore(LogIndex(found.index), &found.state)

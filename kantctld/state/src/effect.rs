@@ -57,13 +57,13 @@ pub fn wakes_scheduler(events: &[Event]) -> bool {
         | Event::NodeLost { .. }
         | Event::NodeDrained { .. }
         | Event::NodeResumed { .. }
-        | Event::NodeDataChanged { .. }
         | Event::ReservationCreated { .. }
         | Event::ReservationChanged { .. }
         | Event::ReservationDeleted { .. }
         | Event::ReservationExpired { .. }
         | Event::RoundEntryRefused { .. } => true,
         Event::JobStarted { .. }
+        | Event::NodeDataChanged { .. }
         | Event::JobStepsEnded { .. }
         | Event::JobReady { .. }
         | Event::JobRunning { .. }

@@ -28,11 +28,11 @@ impl Machine for Words {
         Ok(())
     }
 
-    fn check_entry(&self, _: &[u8]) -> Result<(), UnknownLevel> {
+    fn check_entry_level(&self, _: &[u8]) -> Result<(), UnknownLevel> {
         Ok(())
     }
 
-    fn check_snapshot(&self, _: &[u8]) -> Result<(), UnknownLevel> {
+    fn check_snapshot_level(&self, _: &[u8]) -> Result<(), UnknownLevel> {
         Ok(())
     }
 

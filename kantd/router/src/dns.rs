@@ -4,5 +4,5 @@ mod answer;
 mod server;
 mod zone;
 
-pub use server::{DnsConfig, DnsError, DnsServer};
+pub use server::{DnsConfig, DnsServer};
 pub use zone::Domain;

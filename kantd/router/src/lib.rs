@@ -58,7 +58,7 @@ mod router;
 
 pub use admin::AdminError;
 pub use config::{AdminAddress, ClientLimits, Config, UpstreamLimits};
-pub use dns::{DnsConfig, DnsError, Domain};
+pub use dns::{DnsConfig, Domain};
 #[doc(hidden)]
 pub use head_scan::HeadScan;
 pub use router::{Router, RouterError};

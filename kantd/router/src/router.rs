@@ -3,7 +3,7 @@
 use crate::admin::{Admin, AdminError};
 use crate::config::Config;
 use crate::control::{Control, Services};
-use crate::dns::{DnsError, DnsServer};
+use crate::dns::DnsServer;
 use crate::metrics;
 use crate::runtime;
 use crate::table_file;
@@ -14,7 +14,7 @@ use common::service::table::Table;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use tokio::sync::watch;
 
@@ -29,8 +29,6 @@ pub enum RouterError {
     Admin(#[from] AdminError),
     #[error(transparent)]
     Tls(#[from] TlsError),
-    #[error(transparent)]
-    Dns(#[from] DnsError),
 }
 
 /// A router with its threads. They end when it is stopped; when it is dropped, connections are cut.
@@ -38,7 +36,8 @@ pub enum RouterError {
 pub struct Router {
     services: Arc<Services>,
     admin: Option<SocketAddr>,
-    dns: Option<SocketAddr>,
+    /// Where DNS queries are answered, once it listens.
+    dns: Option<Arc<OnceLock<SocketAddr>>>,
     stop: watch::Sender<bool>,
     quit: watch::Sender<bool>,
     /// Set when the control thread has ended all connections.
@@ -51,8 +50,7 @@ impl Router {
     /// again until it is; a table that is not valid changes nothing.
     ///
     /// # Errors
-    /// If the admin address, the address for DNS or the certificate cannot be used, or the system
-    /// permits no threads.
+    /// If the admin address or the certificate cannot be used, or the system permits no threads.
     pub fn start(config: Config, tables: watch::Receiver<Arc<Table>>) -> Result<Self, RouterError> {
         if config.workers == 0 {
             return Err(RouterError::NoWorkers);
@@ -65,8 +63,8 @@ impl Router {
         let (end, ended) = watch::channel(false);
         let admin = config.admin.as_ref().map(Admin::bind).transpose()?;
         let addr = admin.as_ref().and_then(Admin::addr);
-        let dns = config.dns.as_ref().map(DnsServer::bind).transpose()?;
-        let dns_addr = dns.as_ref().and_then(DnsServer::addr);
+        let dns = config.dns.clone().map(DnsServer::new);
+        let dns_addr = dns.as_ref().map(DnsServer::bound);
         let started = Workers::start(config.workers, tls.as_ref(), &quitting);
         let (workers, threads) = started.map_err(RouterError::Threads)?;
         let mut router = Self { services, admin: addr, dns: dns_addr, stop, quit, ended, threads };
@@ -144,10 +142,10 @@ impl Router {
         self.admin
     }
 
-    /// Where DNS queries are answered.
+    /// Where DNS queries are answered; `None` until it listens.
     #[must_use]
-    pub const fn dns_address(&self) -> Option<SocketAddr> {
-        self.dns
+    pub fn dns_address(&self) -> Option<SocketAddr> {
+        self.dns.as_ref()?.get().copied()
     }
 
     /// Accepts no more connections, and waits for the requests in flight: for each service as long

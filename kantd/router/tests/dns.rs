@@ -1,11 +1,11 @@
 //! Queries for the names of services, by UDP and by TCP.
 
-use crate::support::{Replica, Site, config, endpoint, route, soon};
+use crate::support::{Replica, Site, config, endpoint, eventually, route, soon};
 use common::service::table::{EndpointState, Route};
 use domain::base::iana::{OptRcode, Rcode, Rtype};
 use domain::base::{Message, MessageBuilder, Name};
 use domain::rdata::AllRecordData;
-use router::{Config, DnsConfig, Domain, Router, RouterError};
+use router::{Config, DnsConfig, Domain};
 use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpStream, UdpSocket};
@@ -45,6 +45,7 @@ fn query(name: &str, kind: Rtype, udp_bytes: Option<u16>) -> Vec<u8> {
 }
 
 async fn by_udp(site: &Site, query: &[u8]) -> Message<Vec<u8>> {
+    eventually("the server listens", || site.router.dns_address().is_some()).await;
     let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
     socket.send_to(query, site.router.dns_address().unwrap()).await.unwrap();
     let mut answer = vec![0; 65_536];
@@ -81,7 +82,10 @@ async fn the_addresses_of_a_service_are_those_of_its_ready_replicas() {
 
     // The next version of the table counts as soon as the router has it.
     site.apply(many(&replica, 1)).await;
-    while answers(&by_udp(&site, &asked).await).len() == 2 {}
+    let end = std::time::Instant::now() + crate::support::DEADLINE;
+    while answers(&by_udp(&site, &asked).await).len() == 2 {
+        assert!(std::time::Instant::now() < end, "the old table is still used");
+    }
     assert_eq!(answers(&by_udp(&site, &asked).await), ["10.0.0.0"]);
     let one = query("r-0.a.kant.internal", Rtype::A, None);
     assert_eq!(answers(&by_udp(&site, &one).await), ["10.0.0.0"]);
@@ -94,7 +98,7 @@ async fn ports_come_with_the_addresses_of_their_replicas() {
     let answer = by_udp(&site, &query("_a._tcp.kant.internal", Rtype::SRV, Some(4096))).await;
     let mut found = answers(&answer);
     found.sort();
-    assert_eq!(found, ["0 1 9000 r-0.a.kant.internal", "0 1 9000 r-1.a.kant.internal"]);
+    assert_eq!(found, ["0 1 9000 r-0-1.a.kant.internal", "0 1 9000 r-1-1.a.kant.internal"]);
     // Two addresses, and what this side accepts.
     assert_eq!(answer.header_counts().arcount(), 3);
     assert_eq!(answer.opt().unwrap().udp_payload_size(), 1232);
@@ -109,6 +113,7 @@ async fn an_answer_too_large_for_udp_is_truncated_and_whole_by_tcp() {
         for (bytes, most) in [(None, 512), (Some(100), 512), (Some(65_000), 1232)] {
             let answer = by_udp(&site, &query(&name, kind, bytes)).await;
             assert!(answer.header().tc() && answer.as_slice().len() <= most, "{name} {bytes:?}");
+            assert!(answers(&answer).len() > 8, "what there is room for: {name} {bytes:?}");
         }
         let mut stream = TcpStream::connect(site.router.dns_address().unwrap()).await.unwrap();
         for _ in 0..2 {
@@ -119,7 +124,7 @@ async fn an_answer_too_large_for_udp_is_truncated_and_whole_by_tcp() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_told_apart_from_what_is_not_ours() {
+async fn a_name_that_is_not_there_differs_from_one_outside_the_domain() {
     let replica = Replica::echo("one").await;
     let site = Site::start(dns_config(), many(&replica, 0)).await;
     for (name, kind, rcode) in [
@@ -128,6 +133,7 @@ async fn what_is_not_there_is_told_apart_from_what_is_not_ours() {
         ("_tcp.kant.internal", Rtype::SRV, Rcode::NOERROR),
         ("b.kant.internal", Rtype::A, Rcode::NXDOMAIN),
         ("example.org", Rtype::A, Rcode::REFUSED),
+        ("kant.internal", Rtype::AXFR, Rcode::REFUSED),
     ] {
         let answer = by_udp(&site, &query(name, kind, Some(1232))).await;
         let found = (answer.header().rcode(), answers(&answer).len());
@@ -185,13 +191,18 @@ async fn bad_queries_get_an_error_or_nothing_and_the_server_goes_on() {
 }
 
 #[tokio::test]
-async fn an_address_that_is_taken_is_an_error_at_the_start() {
+async fn an_address_that_is_taken_is_used_as_soon_as_it_is_free() {
     let taken = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut config = dns_config();
     let dns = config.dns.as_mut().unwrap();
     dns.addr = taken.local_addr().unwrap();
-    let (_tables, receiver) = tokio::sync::watch::channel(Default::default());
-    let error = Router::start(config, receiver).unwrap_err();
-    assert!(matches!(error, RouterError::Dns(_)), "{error}");
-    assert!(error.to_string().contains("for DNS queries"), "{error}");
+    let addr = dns.addr;
+    let replica = Replica::echo("one").await;
+    // The service is routed meanwhile.
+    let site = Site::start(config, many(&replica, 1)).await;
+    assert_eq!(site.router.dns_address(), None);
+    drop(taken);
+    eventually("the server listens", || site.router.dns_address() == Some(addr)).await;
+    let answer = by_udp(&site, &query("a.kant.internal", Rtype::A, None)).await;
+    assert_eq!(answers(&answer), ["10.0.0.0"]);
 }

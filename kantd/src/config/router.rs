@@ -3,7 +3,7 @@
 use super::{SettingsError, require_absolute, unless_empty};
 use common::config::NodeConfig;
 use router::{DnsConfig, Domain, TlsFiles};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 
 /// The router on this node.
@@ -30,7 +30,9 @@ pub(super) fn router(config: &NodeConfig) -> Result<Option<RouterSettings>, Sett
         (None, Some(_)) => return Err(SettingsError::RouterTls("router_certificate")),
     };
     let dns = dns(config)?;
-    let Some(address) = unless_empty(config.router.clone()) else { return Ok(None) };
+    let Some(address) = unless_empty(config.router.clone()) else {
+        return if dns.is_some() { Err(SettingsError::RouterDnsAlone) } else { Ok(None) };
+    };
     let bind = address.parse().map_err(|_| SettingsError::Router(address))?;
     Ok(Some(RouterSettings { bind, tls, dns }))
 }
@@ -39,7 +41,10 @@ fn dns(config: &NodeConfig) -> Result<Option<DnsConfig>, SettingsError> {
     let domain = Domain::new(&config.router_dns_domain)
         .ok_or_else(|| SettingsError::RouterDomain(config.router_dns_domain.clone()))?;
     let Some(address) = unless_empty(config.router_dns.clone()) else { return Ok(None) };
-    let addr = address.parse().map_err(|_| SettingsError::RouterDns(address))?;
+    let addr: Option<SocketAddr> = address.parse().ok();
+    // The unit of the router may not bind lower ones.
+    let addr = addr.filter(|addr| addr.port() >= 1024);
+    let addr = addr.ok_or(SettingsError::RouterDns(address))?;
     Ok(Some(DnsConfig { addr, domain }))
 }
 

@@ -59,7 +59,7 @@ impl Measurements {
 pub(super) async fn report_when_known<T: Clone>(
     mut found: watch::Receiver<Option<T>>,
     message: impl Fn(T) -> FromNode,
-    sender: ChannelSender<FromNode>,
+    sender: &ChannelSender<FromNode>,
 ) -> SessionError {
     found.mark_changed();
     loop {

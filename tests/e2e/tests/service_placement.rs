@@ -79,7 +79,7 @@ fn a_job_prefers_the_node_that_has_its_data() -> anyhow::Result<()> {
         anyhow::Ok(shares.map(|share| share.node.to_string()).collect::<Vec<_>>())
     };
     assert_eq!(runs_on("--data=llama3,imagenet")?, ["n2"]);
-    // Nobody has it, so every node is as good.
+    // No node has it, so each is as good.
     assert_eq!(runs_on("--data=imagenet")?, ["n1"]);
     kantctl.refused(&["submit", "--data=meta/llama", "--", "true"], "meta/llama")?;
     Ok(())

@@ -138,11 +138,11 @@ impl Machine for SimMachine {
         entry::check_level(&self.state, command)
     }
 
-    fn check_entry(&self, entry: &[u8]) -> Result<(), UnknownLevel> {
+    fn check_entry_level(&self, entry: &[u8]) -> Result<(), UnknownLevel> {
         self.levels.check(entry::level_of(entry))
     }
 
-    fn check_snapshot(&self, bytes: &[u8]) -> Result<(), UnknownLevel> {
+    fn check_snapshot_level(&self, bytes: &[u8]) -> Result<(), UnknownLevel> {
         state::persist::level_of(bytes).map_or(Ok(()), |level| self.levels.check(level))
     }
 

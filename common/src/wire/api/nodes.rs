@@ -29,7 +29,7 @@ pub struct NodeView {
     /// The node's own health findings.
     #[serde(default)]
     pub findings: Vec<Finding>,
-    /// The data sets and models that it has, for `--data`.
+    /// The data sets and models that it has, for `--data`. GET /v1/nodes omits them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub data: Vec<DataName>,
     /// Since when its certificates have been invalid, if an operator revoked them.

@@ -5,7 +5,7 @@ use crate::model::cluster::class::Class;
 use crate::model::cluster::free::Free;
 use crate::model::cluster::{ClusterIndex, NodeIndex};
 use crate::model::demand::{Demand, Part};
-use crate::model::features::nodes_with;
+use crate::model::features::{data_lacked, nodes_with};
 use crate::model::yardstick::Yardsticks;
 use common::gpu_parts::PartSize;
 use common::id::NodeName;
@@ -50,6 +50,8 @@ pub(crate) struct Shape<'a> {
     not: BTreeSet<NodeIndex>,
     /// The nodes with the features it asks for. `None`: it asks for none.
     featured: Option<Rc<[bool]>>,
+    /// How many names of its data each node lacks, by position. `None`: it names none.
+    pub lacks: Option<Rc<[u32]>>,
     /// Whether zones are kept for services.
     has_zones: bool,
     /// The number of nodes over which a job with a total of GPUs, and no number of nodes, is
@@ -101,6 +103,7 @@ impl<'a> Shape<'a> {
             among: None,
             not: found(&request.not_nodes),
             featured,
+            lacks: (!request.data.is_empty()).then(|| data_lacked(cluster, &request.data)),
             has_zones,
             spread: Nodes(1),
         };

@@ -58,6 +58,7 @@ fn visible_finding(viewer: &Viewer, finding: &Finding) -> Finding {
 /// All nodes that the viewer sees, by name.
 #[must_use]
 pub fn node_list(state: &State, viewer: &Viewer) -> NodeList {
-    let nodes = state.nodes().filter_map(|(name, _)| node_view(state, viewer, name)).collect();
+    let view = |name| Some(NodeView { data: Vec::new(), ..node_view(state, viewer, name)? });
+    let nodes = state.nodes().filter_map(|(name, _)| view(name)).collect();
     NodeList { nodes, as_of: state.now() }
 }

@@ -79,7 +79,8 @@ fn register(
         findings: known.filter(|_| !replaced).map_or_else(Vec::new, |node| node.findings.clone()),
         answered: known.filter(|_| !replaced).map_or_else(Vec::new, |node| node.answered.clone()),
         health_drains: known.map_or_else(Vec::new, |node| node.health_drains.clone()),
-        data: known.map(|node| node.data.clone()).unwrap_or_default(),
+        // The node reports it again.
+        data: Arc::default(),
     };
     state.nodes.insert(name, record);
     events.push(Event::NodeRegistered { name: name.clone() });

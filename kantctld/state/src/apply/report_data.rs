@@ -11,10 +11,13 @@ pub(super) fn apply(
     name: &NodeName,
     data: &[DataName],
 ) -> Result<(), Refusal> {
+    // Many nodes have the same, and share one list.
+    let shared = state.nodes.before(name).filter(|before| *before.data == *data);
+    let shared = shared.map(|before| before.data.clone());
     let unknown = || Refusal::UnknownNode { name: name.clone() };
     let node = state.nodes.get_mut(name).ok_or_else(unknown)?;
     if *node.data != *data {
-        node.data = data.into();
+        node.data = shared.unwrap_or_else(|| data.into());
         events.push(Event::NodeDataChanged { name: name.clone() });
     }
     Ok(())

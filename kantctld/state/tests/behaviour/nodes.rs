@@ -1,12 +1,14 @@
 //! Nodes that connect, disconnect, return with changes, or are replaced by another machine.
 
 use crate::house::{House, OPERATOR, USER, attempt, end, exited, inventory, name, running, share};
-use common::id::{AttemptId, JobKey};
+use common::id::{AttemptId, DataName, JobKey};
 use common::job::{Ask, EndCause, Launch, Outcome, Phase};
 use common::node::{Contact, NodeStatus, Resumed};
 use common::unit::{Nodes, Tasks};
 use common::wire::node::{StepPhase, StepStatus, Want};
+use state::snapshot::SnapshotKeeper;
 use state::{Command, Event};
+use std::sync::Arc;
 
 fn living(house: &mut House, ask: Ask) -> AttemptId {
     let key = JobKey::single(house.submit(ask));
@@ -211,4 +213,37 @@ fn a_node_says_who_drained_it_and_who_put_it_in_use_again() {
     house.silence("g1");
     house.register("g1", &[]);
     assert_eq!(of(&house), (None, resumed));
+}
+
+#[test]
+fn the_data_of_a_node_is_that_of_its_last_report_since_it_connected() {
+    let mut house = House::new();
+    let mut keeper = SnapshotKeeper::new(&house.state);
+    let names = |text: &str| -> Vec<DataName> {
+        text.split_whitespace().map(|name| name.parse().unwrap()).collect()
+    };
+    let mut report = |house: &mut House, node: &str, data: &str| {
+        let data = names(data);
+        let events = house.apply(Command::ReportData { node: name(node), data });
+        keeper.update(&house.state, &events);
+        let fresh = SnapshotKeeper::new(&house.state);
+        assert_eq!(keeper.snapshot().nodes(), fresh.snapshot().nodes());
+        events
+    };
+    let changed = Event::NodeDataChanged { name: name("g2") };
+    assert_eq!(report(&mut house, "g2", "imagenet llama3"), std::slice::from_ref(&changed));
+    assert_eq!(report(&mut house, "g2", "imagenet llama3"), []);
+    let of = |house: &House, node: &str| house.state.node(&name(node)).unwrap().data.clone();
+    assert_eq!(of(&house, "g2").to_vec(), names("imagenet llama3"));
+    assert_eq!(report(&mut house, "g2", "llama3"), [changed]);
+    let nodes = state::snapshot::snapshot(&house.state).nodes();
+    let node = nodes.iter().find(|node| node.name == name("g2")).unwrap();
+    assert_eq!(node.data.to_vec(), names("llama3"));
+
+    // Equal lists of neighbours are one; a node that connects again reports again.
+    report(&mut house, "g3", "llama3");
+    assert!(Arc::ptr_eq(&of(&house, "g2"), &of(&house, "g3")));
+    house.register("g2", &[]);
+    assert!(of(&house, "g2").is_empty());
+    house.refused(Command::ReportData { node: name("nowhere"), data: names("x") });
 }

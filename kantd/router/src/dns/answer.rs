@@ -1,6 +1,6 @@
 //! The answer to a query (RFC 1035, RFC 2782 for ports, RFC 6891 for larger messages).
 
-use super::zone::{Found, Replica, Zone};
+use super::zone::{Found, Missing, Replica, Zone};
 use domain::base::iana::{Class, Opcode, OptRcode, Rcode, Rtype};
 use domain::base::message_builder::{AdditionalBuilder, AnswerBuilder, PushError};
 use domain::base::{
@@ -48,12 +48,13 @@ pub fn answer(zone: &Zone, query: &[u8], transport: Transport) -> Option<Vec<u8>
     if version.is_some_and(|version| version > 0) {
         return reply.refuse_version();
     }
-    if !matches!(question.qclass(), Class::IN | Class::ANY) {
+    let is_transfer = matches!(question.qtype(), Rtype::AXFR | Rtype::IXFR);
+    if question.qclass() != Class::IN || is_transfer {
         return reply.refuse(Rcode::REFUSED);
     }
     match zone.find(&question.qname().to_string()) {
-        Err(false) => reply.refuse(Rcode::REFUSED),
-        Err(true) => reply.without_records(Rcode::NXDOMAIN),
+        Err(Missing::Domain) => reply.refuse(Rcode::REFUSED),
+        Err(Missing::Name) => reply.without_records(Rcode::NXDOMAIN),
         Ok(found) => reply.with_records(&question, &found),
     }
 }
@@ -101,10 +102,10 @@ impl Reply<'_> {
         self.finish(authority.additional())
     }
 
-    fn with_records(
+    fn with_records<'r>(
         &self,
         question: &Question<ParsedName<&[u8]>>,
-        found: &Found<'_>,
+        found: &Found<'r>,
     ) -> Option<Vec<u8>> {
         let (name, kind) = (question.qname(), question.qtype());
         let mut builder = self.start(Rcode::NOERROR)?;
@@ -116,44 +117,41 @@ impl Reply<'_> {
             }
             Found::Addresses(replicas) => self
                 .turned(replicas)
-                .try_for_each(|replica| push_address(&mut builder, name, kind, replica)),
+                .try_for_each(|replica| push_address(&mut builder, name, kind, replica.addr.ip())),
             Found::Ports(replicas) if matches!(kind, Rtype::SRV | Rtype::ANY) => {
-                additional = self.turned(replicas).collect();
-                additional.iter().try_for_each(|replica| {
-                    let ports = Srv::new(0, 1, replica.addr.port(), &replica.name);
-                    builder.push((name, Class::IN, TTL, ports))
+                let named = |replica: &'r Replica| Some((replica.name.as_ref()?, replica.addr));
+                additional = self.turned(replicas).filter_map(named).collect();
+                additional.iter().try_for_each(|(target, addr)| {
+                    builder.push((name, Class::IN, TTL, Srv::new(0, 1, addr.port(), *target)))
                 })
             }
             Found::Domain | Found::Ports(_) | Found::Parent => Ok(()),
         };
         if pushed.is_err() {
-            return self.truncated();
+            // The client may come again by TCP, or go on with what there was room for.
+            builder.header_mut().set_tc(true);
+            return self.finish(builder.additional());
         }
         if builder.counts().ancount() == 0 {
             return self.without_records(Rcode::NOERROR);
         }
         let mut builder = builder.additional();
-        for replica in additional {
+        for (name, addr) in additional {
             // Only a help, so there need not be room for all.
-            if push_additional(&mut builder, replica).is_err() {
+            if push_additional(&mut builder, name, addr.ip()).is_err() {
                 break;
             }
         }
         self.finish(builder)
     }
 
-    /// Asks the client to come again by TCP.
-    fn truncated(&self) -> Option<Vec<u8>> {
-        let mut builder = self.start(Rcode::NOERROR)?;
-        builder.header_mut().set_aa(true);
-        builder.header_mut().set_tc(true);
-        self.finish(builder.additional())
-    }
-
     /// The replicas from one on that differs from query to query, since clients take the first.
-    fn turned<'r>(&self, replicas: &'r [Replica]) -> impl Iterator<Item = &'r Replica> + use<'r> {
+    fn turned<'r, 's>(
+        &self,
+        replicas: &'s [&'r Replica],
+    ) -> impl Iterator<Item = &'r Replica> + use<'r, 's> {
         let from = usize::from(self.query.header().id()) % replicas.len().max(1);
-        replicas[from..].iter().chain(&replicas[..from])
+        replicas[from..].iter().chain(&replicas[..from]).copied()
     }
 
     /// Who is responsible for the domain.
@@ -182,10 +180,10 @@ fn push_address(
     builder: &mut AnswerBuilder<Target>,
     name: &ParsedName<&[u8]>,
     kind: Rtype,
-    replica: &Replica,
+    ip: IpAddr,
 ) -> Result<(), PushError> {
     let is_wanted = |own: Rtype| kind == own || kind == Rtype::ANY;
-    match replica.addr.ip() {
+    match ip {
         IpAddr::V4(ip) if is_wanted(Rtype::A) => builder.push((name, Class::IN, TTL, A::new(ip))),
         IpAddr::V6(ip) if is_wanted(Rtype::AAAA) => {
             builder.push((name, Class::IN, TTL, Aaaa::new(ip)))
@@ -196,10 +194,11 @@ fn push_address(
 
 fn push_additional(
     builder: &mut AdditionalBuilder<Target>,
-    replica: &Replica,
+    name: &Name<Vec<u8>>,
+    ip: IpAddr,
 ) -> Result<(), PushError> {
-    match replica.addr.ip() {
-        IpAddr::V4(ip) => builder.push((&replica.name, Class::IN, TTL, A::new(ip))),
-        IpAddr::V6(ip) => builder.push((&replica.name, Class::IN, TTL, Aaaa::new(ip))),
+    match ip {
+        IpAddr::V4(ip) => builder.push((name, Class::IN, TTL, A::new(ip))),
+        IpAddr::V6(ip) => builder.push((name, Class::IN, TTL, Aaaa::new(ip))),
     }
 }

@@ -6,7 +6,7 @@ use common::service::table::Table;
 use common::sync::RwLock;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
@@ -30,66 +30,75 @@ pub struct DnsConfig {
     pub domain: Domain,
 }
 
-/// The sockets of a server that does not answer yet.
+/// A server, and its address once it listens.
 #[derive(Debug)]
 pub struct DnsServer {
-    udp: std::net::UdpSocket,
-    tcp: std::net::TcpListener,
-    domain: Domain,
-}
-
-/// The server cannot listen.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "failed to listen on {addr} for DNS queries: is it an address of this host, and is it free?"
-)]
-pub struct DnsError {
-    addr: SocketAddr,
-    #[source]
-    source: io::Error,
+    config: DnsConfig,
+    bound: Arc<OnceLock<SocketAddr>>,
 }
 
 impl DnsServer {
-    /// # Errors
-    /// If the address cannot be used.
-    pub fn bind(config: &DnsConfig) -> Result<Self, DnsError> {
-        let failed = |source| DnsError { addr: config.addr, source };
-        let tcp = std::net::TcpListener::bind(config.addr).map_err(failed)?;
-        let addr = tcp.local_addr().map_err(failed)?;
-        let udp = std::net::UdpSocket::bind(addr).map_err(failed)?;
-        udp.set_nonblocking(true).map_err(failed)?;
-        tcp.set_nonblocking(true).map_err(failed)?;
-        Ok(Self { udp, tcp, domain: config.domain.clone() })
+    pub fn new(config: DnsConfig) -> Self {
+        Self { config, bound: Arc::default() }
     }
 
-    pub fn addr(&self) -> Option<SocketAddr> {
-        self.tcp.local_addr().ok()
+    /// Where it listens, once it does.
+    pub fn bound(&self) -> Arc<OnceLock<SocketAddr>> {
+        self.bound.clone()
     }
 
     /// Answers from the newest table, until no table can come.
     ///
     /// Must be called inside a tokio runtime.
     pub async fn serve(self, mut tables: watch::Receiver<Arc<Table>>) {
-        let make = |table: &Table| Arc::new(Zone::new(self.domain.clone(), table));
+        let DnsConfig { addr, domain } = self.config;
+        let make =
+            |table: &Table| Arc::new(Zone::new(domain.clone(), table, addr.ip().is_loopback()));
         let zone = Arc::new(RwLock::new(make(&tables.borrow_and_update().clone())));
-        let sockets = UdpSocket::from_std(self.udp)
-            .and_then(|udp| TcpListener::from_std(self.tcp).map(|tcp| (udp, tcp)));
-        let (udp, tcp) = match sockets {
-            Ok(sockets) => sockets,
-            Err(error) => return tracing::error!(%error, "failed to answer DNS queries"),
-        };
         let follow = async {
             while tables.changed().await.is_ok() {
                 let table = tables.borrow_and_update().clone();
                 *zone.write() = make(&table);
             }
         };
+        let answer = async {
+            let (udp, tcp, bound) = listen(addr).await;
+            tracing::info!(%bound, "answers DNS queries");
+            // It listens once.
+            let _ = self.bound.set(bound);
+            tokio::join!(serve_udp(udp, &zone), serve_tcp(tcp, zone.clone()))
+        };
         tokio::select! {
             () = follow => {}
-            () = serve_udp(udp, &zone) => {}
-            () = serve_tcp(tcp, zone.clone()) => {}
+            _ = answer => {}
         }
     }
+}
+
+/// Listens as soon as the address is free: services are routed meanwhile.
+async fn listen(addr: SocketAddr) -> (UdpSocket, TcpListener, SocketAddr) {
+    let mut was_logged = false;
+    loop {
+        match try_listen(addr).await {
+            Ok(listening) => return listening,
+            Err(error) if !was_logged => {
+                was_logged = true;
+                tracing::error!(
+                    %addr, %error,
+                    "failed to listen for DNS queries: is it an address of this host, and is the \
+                     port free? Trying again"
+                );
+            }
+            Err(_) => {}
+        }
+        sleep(ERROR_PAUSE).await;
+    }
+}
+
+async fn try_listen(addr: SocketAddr) -> io::Result<(UdpSocket, TcpListener, SocketAddr)> {
+    let tcp = TcpListener::bind(addr).await?;
+    let bound = tcp.local_addr()?;
+    Ok((UdpSocket::bind(bound).await?, tcp, bound))
 }
 
 async fn serve_udp(socket: UdpSocket, zone: &RwLock<Arc<Zone>>) {
@@ -97,7 +106,7 @@ async fn serve_udp(socket: UdpSocket, zone: &RwLock<Arc<Zone>>) {
     loop {
         let (length, client) = match socket.recv_from(&mut query).await {
             Ok(received) => received,
-            // On Linux, this is an earlier answer that nobody accepted.
+            // On Linux, this is an earlier answer that no program accepted.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => continue,
             Err(error) => {
                 tracing::warn!(%error, "failed to receive a DNS query");

@@ -110,6 +110,7 @@ impl ServiceJudge {
         });
         if events.iter().any(|event| matches!(event, Event::JobStarted { .. })) {
             self.judge_nodes(state);
+            self.judge_bases(state);
         }
         if !is_about_services || state.services().next().is_none() {
             return;
@@ -123,7 +124,6 @@ impl ServiceJudge {
         self.started += events.iter().filter(is_replica).count();
         for service in state.services() {
             self.judge_places(state, &service.name);
-            self.judge_base(state, &service.name);
             let roles = service.spec().into_iter().flat_map(|spec| &spec.roles);
             for role in roles {
                 let (wanted, bounds) = (service.wanted(&role.name), role.replicas);

@@ -213,11 +213,13 @@ impl Kantd {
         around.outputs.push(NodeOutput::Up(link, Box::new(FromNode::ConfirmLeader { number })));
     }
 
-    /// Reports all health findings of the machine.
+    /// Reports all health findings of the machine, and its data.
     pub fn send_health(&self, node: &Node, around: &mut Surroundings<'_>) {
         let Some(link) = self.link.filter(|_| self.is_welcomed) else { return };
         let health = FromNode::Health(node.findings.clone());
         around.outputs.push(NodeOutput::Up(link, Box::new(health)));
+        let data = FromNode::Data(vec!["model".parse().expect("a valid name")]);
+        around.outputs.push(NodeOutput::Up(link, Box::new(data)));
     }
 
     /// Takes what a probe says of a replica, and reports it if it is new.

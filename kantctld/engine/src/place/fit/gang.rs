@@ -28,9 +28,16 @@ pub(crate) type Layout = Vec<(NodeIndex, Part)>;
 /// Finds nodes that together hold the job, the ones that it prefers if they have room.
 pub(crate) fn lay_out(search: &NodeSearch<'_>) -> Option<Layout> {
     search.trial.searched.set(search.trial.searched.get() + 1);
+    let any = lay_out_on(search)?;
+    if !preference::has_any(search) {
+        return Some(any);
+    }
     let mut avoided = preference::avoided(search).into_iter();
-    let far = avoided.find_map(|avoid| lay_out_on(&NodeSearch { avoid: &avoid, ..*search }));
-    far.or_else(|| lay_out_on(search))
+    let preferred = avoided.find_map(|avoid| {
+        let layout = lay_out_on(&NodeSearch { avoid: &avoid, ..*search });
+        layout.filter(|layout| layout.len() <= any.len())
+    });
+    preferred.or(Some(any))
 }
 
 /// The same on any nodes of the search.

@@ -2,14 +2,13 @@
 //! those without its data.
 //!
 //! Source: ours. For groups, the aim is that of Kubernetes' pod topology spread constraints with
-//! `ScheduleAnyway`: what fails together holds as few replicas of a role as possible. For data, it
-//! is that of DualMap (arXiv 2602.06502): the node that has the files, unless it is full.
+//! `ScheduleAnyway`: what fails together holds as few replicas of a role as possible.
 //! Reads: the jobs of the group on each node, leafs, and the data that nodes have.
 //! Knobs: `spread` of a role, `--data` of a job.
 //!
 //! A job goes where the fewest of its group are, and of these nodes to one that has the most of its
-//! data; a gang goes where no node is worse than needed. A node whose leaf is not known counts as a
-//! leaf of its own.
+//! data; a gang goes where no node is worse than needed. No job gets more nodes for this, and none
+//! waits. A node whose leaf is not known counts as a leaf of its own.
 //!
 //! Example. Leaf l has nodes a and b, leaf m has c. Job 1 of a group that keeps off leafs asks for
 //! a. Job 2 of it gets c. Job 3 gets b: one is under each leaf, and b itself has none.
@@ -19,29 +18,40 @@
 
 use crate::model::cluster::NodeIndex;
 use crate::place::node_search::NodeSearch;
-use common::id::DataName;
 use common::resource::Spread;
 use common::topology::Level;
-use std::collections::{BTreeMap, BTreeSet};
+use common::unit::Tasks;
+use std::collections::BTreeMap;
 
 /// How many jobs of the group are near a node and on it, and how much of the job's data it lacks,
 /// compared from the left. Nodes with lower ranks are better.
-type Rank = (u32, u32, usize);
+type Rank = (u32, u32, u32);
 
 /// At most this many ranks are tried before any place is as good as another.
 const TRIES_MAX: usize = 8;
 
+/// Whether the job prefers some nodes to others.
+pub(crate) fn has_any(search: &NodeSearch<'_>) -> bool {
+    search.shape.lacks.is_some() || search.shape.demand.request.spread().is_some()
+}
+
 /// The nodes to avoid, by position, in the order in which this is tried. Empty: there is nothing to
 /// avoid.
 pub(crate) fn avoided(search: &NodeSearch<'_>) -> Vec<Vec<bool>> {
-    let request = search.shape.demand.request;
-    if request.spread().is_none() && request.data.is_empty() {
-        return Vec::new();
-    }
     let ranks = ranks(search);
-    let mut kinds: BTreeSet<Rank> = ranks.iter().copied().collect();
+    let demand = &search.shape.demand;
+    let (needed, least) = match search.shape.node_count() {
+        Some(nodes) => (nodes.0.max(1), demand.even_part(nodes, nodes.0.max(1) - 1)),
+        None => (1, demand.part(Tasks(1))),
+    };
+    let mut with_room: Vec<Rank> =
+        search.all_that_hold(least).map(|node| ranks[node.at()]).collect();
+    with_room.sort_unstable();
+    // With fewer nodes than it needs, it cannot start.
+    let mut kinds: Vec<Rank> = with_room.into_iter().skip(needed as usize - 1).collect();
+    kinds.dedup();
     // With the highest rank, nothing is avoided.
-    kinds.pop_last();
+    kinds.pop();
     let is_off = |at: usize| search.avoid.get(at).copied().unwrap_or(false);
     let beyond = |most: Rank| {
         ranks.iter().enumerate().map(|(at, rank)| *rank > most || is_off(at)).collect()
@@ -51,16 +61,14 @@ pub(crate) fn avoided(search: &NodeSearch<'_>) -> Vec<Vec<bool>> {
 
 /// The rank of each node, by position.
 fn ranks(search: &NodeSearch<'_>) -> Vec<Rank> {
-    let request = search.shape.demand.request;
-    let counts = match request.spread() {
+    let count = search.cluster().len();
+    let group_counts = match search.shape.demand.request.spread() {
         Some((group, spread)) => group_counts(search, group, spread),
-        None => vec![(0, 0); search.cluster().len()],
+        None => vec![(0, 0); count],
     };
-    let lacks = |has: &[DataName]| {
-        request.data.iter().filter(|name| has.binary_search(name).is_err()).count()
-    };
-    let nodes = search.cluster().nodes();
-    nodes.zip(counts).map(|((_, node), (near, own))| (near, own, lacks(&node.data))).collect()
+    let lacks = search.shape.lacks.as_deref();
+    let lacks = (0..count).map(|at| lacks.map_or(0, |lacks| lacks[at]));
+    group_counts.into_iter().zip(lacks).map(|((near, own), lacks)| (near, own, lacks)).collect()
 }
 
 /// How many jobs of the group are near each node and on it, by position.
@@ -188,6 +196,22 @@ mod tests {
         let three = places_by_data(&has, vec![gang(1, 3)]);
         assert!(!three[0].contains("b:"), "{three:?}");
         assert_eq!(places_by_data(&has, vec![gang(1, 5)]).len(), 1);
+    }
+
+    #[test]
+    fn a_job_gets_no_more_nodes_for_its_data() {
+        let tasks = |gpus: u32| Request {
+            tasks: Tasks(2),
+            gpus: Some(common::resource::GpuRequest::PerTask(common::unit::Gpus(gpus))),
+            ..gpu_request(gpus)
+        };
+        let job = with_data(waiting(1, tasks(5), 10), &["x"]);
+        assert_eq!(places_by_data(&[("a", ""), ("b", "x"), ("c", "x")], vec![job]).len(), 1);
+        let job = with_data(waiting(1, tasks(4), 10), &["x"]);
+        let busy = [2, 3].map(|job| with_data(waiting(job, gpu_request(4), 20), &["y"]));
+        let jobs = busy.into_iter().chain([job]).collect();
+        let found = places_by_data(&[("a", ""), ("b", "x y"), ("c", "x y")], jobs);
+        assert!(found.iter().any(|place| place == "1 a:0-7"), "{found:?}");
     }
 
     #[test]

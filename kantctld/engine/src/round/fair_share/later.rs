@@ -23,7 +23,7 @@ impl<'a> FairRound<'a> {
     pub fn keep_for_later(&mut self) {
         let due = self.queues_below_fair_share();
         let others_are_due = |queue: QueueAt| due.iter().any(|other| *other != queue);
-        let has_one = self.keep_if(others_are_due);
+        let has_one = self.keep_reservations_unless(others_are_due);
         if due.len() > 1 {
             // For each queue, another one is due.
             return;
@@ -77,7 +77,10 @@ impl<'a> FairRound<'a> {
     }
 
     /// Keeps the reservations of queues unless others are due. Returns the queues with one.
-    fn keep_if(&mut self, others_are_due: impl Fn(QueueAt) -> bool) -> BTreeSet<QueueAt> {
+    fn keep_reservations_unless(
+        &mut self,
+        others_are_due: impl Fn(QueueAt) -> bool,
+    ) -> BTreeSet<QueueAt> {
         let mut has_one = BTreeSet::new();
         let keys: Vec<_> = self.state.planned_starts.keys().copied().collect();
         for key in keys {

@@ -72,7 +72,7 @@ impl<'a> RoundState<'a> {
             let first = kept.is_none();
             let kept = kept.get_or_insert_with(|| self.kept_by_waiting());
             if first {
-                growers.retain_mut(|grower| self.mark_kept_nodes(grower, kept));
+                growers.retain_mut(|grower| self.mark_nodes_kept_by_others(grower, kept));
                 continue;
             }
             let grower = &mut growers[at];

@@ -40,14 +40,14 @@ impl ServiceJudge {
     }
 
     /// The components of a base that has not started as a whole have nodes together, or none has.
-    pub(super) fn judge_base(&mut self, state: &State, service: &ServiceName) {
+    pub(super) fn judge_bases(&mut self, state: &State) {
         let mut has_nodes = BTreeMap::new();
-        for record in state.replicas_of(service) {
+        let services = state.services().map(|service| &service.name);
+        for record in services.flat_map(|service| state.replicas_of(service)) {
             let Some(set) = record.set else { continue };
             let is_placed = record.elements.iter().any(|(_, element)| element.run.is_some());
             if *has_nodes.entry(set.first).or_insert(is_placed) != is_placed {
-                let text =
-                    format!("the base of {service} has nodes only in part, at {}", record.id);
+                let text = format!("a base has nodes only in part, at job {}", record.id);
                 self.complain("base", text);
             }
         }

@@ -45,7 +45,11 @@ enum Keeps {
 
 impl<'a> RoundState<'a> {
     /// Marks the nodes that waiting jobs keep from this job. Returns false if no node is left.
-    pub(super) fn mark_kept_nodes(&self, grower: &mut Grower<'_>, kept: &Kept<'_>) -> bool {
+    pub(super) fn mark_nodes_kept_by_others(
+        &self,
+        grower: &mut Grower<'_>,
+        kept: &Kept<'_>,
+    ) -> bool {
         let job = grower.job;
         if kept.all || kept.kin.iter().any(|waits| self.count_for_same_bound(job, waits)) {
             return false;
