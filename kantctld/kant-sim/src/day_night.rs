@@ -59,6 +59,9 @@ pub struct Arguments {
     /// GPUs that training would keep busy in the mean
     #[arg(long, value_name = "X", default_value_t = 30.0)]
     training: f64,
+    /// GPUs of the largest training jobs: 1, 2, 4 or 8
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    training_gpus: u32,
     /// For this long after its start, training is not stopped for another queue
     #[arg(long, value_name = "TIME", default_value = "30m")]
     protection: Span,
@@ -116,6 +119,7 @@ was below its quota; beyond: what of it was longer than --protection
 pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), CommandError> {
     let setup = setup(arguments)?;
     let shape = TrainingShape { busy_gpus: arguments.training, ..TrainingShape::WEEK };
+    let shape = shape.up_to(Gpus(arguments.training_gpus));
     let mut runs = Vec::new();
     for seed in (arguments.seed..).take(arguments.seeds.max(1) as usize) {
         let Demands { training, in_flight } = demand::draw(&setup, &shape, arguments.rate, seed);
@@ -146,6 +150,9 @@ fn setup(arguments: &Arguments) -> Result<Setup, CommandError> {
     let all = nodes.saturating_mul(u32::from(GPUS_PER_NODE));
     if !(1..=u32::from(GPUS_PER_NODE)).contains(&gpus) {
         return refuse("--gpus", gpus.to_string(), "a replica has 1 to 8 GPUs");
+    }
+    if arguments.training_gpus == 0 {
+        return refuse("--training-gpus", "0".to_owned(), "give 1, 2, 4 or 8");
     }
     if by_day == 0 || serving >= all {
         return refuse("--by-day", by_day.to_string(), "leave GPUs for training, and at least one");

@@ -31,11 +31,11 @@ impl Machine for NoState {
         Ok(())
     }
 
-    fn check_entry(&self, entry: &[u8]) -> Result<(), UnknownLevel> {
+    fn check_entry_level(&self, entry: &[u8]) -> Result<(), UnknownLevel> {
         check(entry)
     }
 
-    fn check_snapshot(&self, bytes: &[u8]) -> Result<(), UnknownLevel> {
+    fn check_snapshot_level(&self, bytes: &[u8]) -> Result<(), UnknownLevel> {
         check(bytes)
     }
 

@@ -44,6 +44,16 @@ impl TrainingShape {
         peak_hour: 14.0,
     };
 
+    /// The same without jobs of more GPUs, the others in proportion.
+    pub fn up_to(mut self, most: Gpus) -> Self {
+        let is_left = |(gpus, _): &&mut (u32, f64)| *gpus <= most.0;
+        let left: f64 = self.sizes.iter_mut().filter(is_left).map(|(_, part)| *part).sum();
+        for (gpus, part) in &mut self.sizes {
+            *part = if *gpus <= most.0 { *part / left } else { 0.0 };
+        }
+        self
+    }
+
     /// Jobs per second in the mean.
     fn jobs_per_second(&self) -> f64 {
         let size: f64 = self.sizes.iter().map(|(gpus, part)| f64::from(*gpus) * part).sum();
