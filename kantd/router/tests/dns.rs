@@ -1,6 +1,6 @@
 //! Queries for the names of services, by UDP and by TCP.
 
-use crate::support::{Replica, Site, config, endpoint, eventually, route, soon};
+use crate::support::{DEADLINE, Replica, Site, config, endpoint, eventually, route, soon};
 use common::service::table::{EndpointState, Route};
 use domain::base::iana::{OptRcode, Rcode, Rtype};
 use domain::base::{Message, MessageBuilder, Name};
@@ -25,6 +25,26 @@ fn many(replica: &Replica, ready: u16) -> Route {
     route.endpoints = (0..ready).map(|place| one(place, EndpointState::Ready)).collect();
     route.endpoints.push(one(ready, EndpointState::Draining));
     route
+}
+
+/// A site with this route, once its server answers from it.
+async fn start(route: Route) -> Site {
+    let site = Site::start(dns_config(), route).await;
+    follows(&site).await;
+    site
+}
+
+/// Waits until the server answers from the newest table, whose version is its serial number.
+async fn follows(site: &Site) {
+    let version = format!(". {} ", site.tables.borrow().version);
+    let end = std::time::Instant::now() + DEADLINE;
+    loop {
+        let answer = by_udp(site, &query("kant.internal", Rtype::SOA, None)).await;
+        if answers(&answer).iter().any(|soa| soa.contains(&version)) {
+            return;
+        }
+        assert!(std::time::Instant::now() < end, "the old table is still used: {answer:?}");
+    }
 }
 
 fn query(name: &str, kind: Rtype, udp_bytes: Option<u16>) -> Vec<u8> {
@@ -72,7 +92,7 @@ fn answers(message: &Message<Vec<u8>>) -> Vec<String> {
 #[tokio::test]
 async fn the_addresses_of_a_service_are_those_of_its_ready_replicas() {
     let replica = Replica::echo("one").await;
-    let site = Site::start(dns_config(), many(&replica, 2)).await;
+    let site = start(many(&replica, 2)).await;
     let asked = query("a.kant.internal", Rtype::A, None);
     let answer = by_udp(&site, &asked).await;
     assert_eq!((answer.header().id(), answer.header().aa()), (7, true));
@@ -82,10 +102,7 @@ async fn the_addresses_of_a_service_are_those_of_its_ready_replicas() {
 
     // The next version of the table counts as soon as the router has it.
     site.apply(many(&replica, 1)).await;
-    let end = std::time::Instant::now() + crate::support::DEADLINE;
-    while answers(&by_udp(&site, &asked).await).len() == 2 {
-        assert!(std::time::Instant::now() < end, "the old table is still used");
-    }
+    follows(&site).await;
     assert_eq!(answers(&by_udp(&site, &asked).await), ["10.0.0.0"]);
     let one = query("r-0.a.kant.internal", Rtype::A, None);
     assert_eq!(answers(&by_udp(&site, &one).await), ["10.0.0.0"]);
@@ -94,7 +111,7 @@ async fn the_addresses_of_a_service_are_those_of_its_ready_replicas() {
 #[tokio::test]
 async fn ports_come_with_the_addresses_of_their_replicas() {
     let replica = Replica::echo("one").await;
-    let site = Site::start(dns_config(), many(&replica, 2)).await;
+    let site = start(many(&replica, 2)).await;
     let answer = by_udp(&site, &query("_a._tcp.kant.internal", Rtype::SRV, Some(4096))).await;
     let mut found = answers(&answer);
     found.sort();
@@ -107,7 +124,7 @@ async fn ports_come_with_the_addresses_of_their_replicas() {
 #[tokio::test]
 async fn an_answer_too_large_for_udp_is_truncated_and_whole_by_tcp() {
     let replica = Replica::echo("one").await;
-    let site = Site::start(dns_config(), many(&replica, 500)).await;
+    let site = start(many(&replica, 500)).await;
     for (name, kind) in [("a", Rtype::A), ("_a._tcp", Rtype::SRV)] {
         let name = format!("{name}.kant.internal");
         for (bytes, most) in [(None, 512), (Some(100), 512), (Some(65_000), 1232)] {
@@ -126,7 +143,7 @@ async fn an_answer_too_large_for_udp_is_truncated_and_whole_by_tcp() {
 #[tokio::test]
 async fn a_name_that_is_not_there_differs_from_one_outside_the_domain() {
     let replica = Replica::echo("one").await;
-    let site = Site::start(dns_config(), many(&replica, 0)).await;
+    let site = start(many(&replica, 0)).await;
     for (name, kind, rcode) in [
         ("a.kant.internal", Rtype::A, Rcode::NOERROR),
         ("a.kant.internal", Rtype::MX, Rcode::NOERROR),
@@ -150,7 +167,7 @@ async fn a_name_that_is_not_there_differs_from_one_outside_the_domain() {
 #[tokio::test]
 async fn bad_queries_get_an_error_or_nothing_and_the_server_goes_on() {
     let replica = Replica::echo("one").await;
-    let site = Site::start(dns_config(), many(&replica, 1)).await;
+    let site = start(many(&replica, 1)).await;
     let good = query("a.kant.internal", Rtype::A, None);
     let changed = |at: usize, byte: u8| {
         let mut query = good.clone();
@@ -203,6 +220,7 @@ async fn an_address_that_is_taken_is_used_as_soon_as_it_is_free() {
     assert_eq!(site.router.dns_address(), None);
     drop(taken);
     eventually("the server listens", || site.router.dns_address() == Some(addr)).await;
+    follows(&site).await;
     let answer = by_udp(&site, &query("a.kant.internal", Rtype::A, None)).await;
     assert_eq!(answers(&answer), ["10.0.0.0"]);
 }
