@@ -36,7 +36,7 @@ fn a_base_starts_as_a_whole_and_its_replicas_keep_apart() -> anyhow::Result<()> 
     };
     wait_for("the whole base to wait", || Ok((phases()? == [Phase::Pending; 3]).then_some(())))?;
     // One node has room for two of the three, and a job of the same size starts there at once.
-    kantctl.ok(&["submit", "--wait", "--mem", "64M", "--", "true"])?;
+    kantctl.ok(&["submit", "--wait", "--mem", "64M", "--wrap", "true"])?;
     assert_eq!(phases()?, [Phase::Pending; 3], "no part of the base has nodes");
     cluster.kill_controller()?;
     cluster.start_controller()?;
@@ -72,7 +72,7 @@ fn a_job_prefers_the_node_that_has_its_data() -> anyhow::Result<()> {
     })?;
     assert!(!node.contains("half"), "{node}");
     let runs_on = |data: &str| {
-        let line = ["submit", "--wait", "--quiet", "--parsable", data, "--", "hostname"];
+        let line = ["submit", "--wait", "--quiet", "--parsable", data, "--wrap", "true"];
         let id = kantctl.ok(&line)?;
         let list: JobList = kantctl.json(&["show", "job", id.trim()])?;
         let shares = list.jobs[0].allocation.iter().flat_map(|allocation| allocation.shares());
@@ -81,6 +81,6 @@ fn a_job_prefers_the_node_that_has_its_data() -> anyhow::Result<()> {
     assert_eq!(runs_on("--data=llama3,imagenet")?, ["n2"]);
     // No node has it, so each is as good.
     assert_eq!(runs_on("--data=imagenet")?, ["n1"]);
-    kantctl.refused(&["submit", "--data=meta/llama", "--", "true"], "meta/llama")?;
+    kantctl.refused(&["submit", "--data=meta/llama", "--wrap", "true"], "meta/llama")?;
     Ok(())
 }
