@@ -118,8 +118,8 @@ config_table! {
         /// Users with a smaller uid, except root, are system users, whose jobs are refused.
         uid_min: u32 = 1000,
         /// Accept jobs of users that are not in this host's user database. Such a user counts as a
-        /// member of no group in the database; a job of such a user whose group is in the database
-        /// is therefore refused.
+        /// member of no group in the database. A job that such a user submits with a group that is
+        /// in the database is therefore refused.
         allow_unknown_users: bool = false,
         /// A node that has been silent for this long is lost. Its jobs are requeued, or end as
         /// NODE_FAIL if they were submitted with --no-requeue.

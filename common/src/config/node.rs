@@ -57,8 +57,9 @@ config_table! {
         /// it.
         router_key: String = String::new(),
         /// IP address and port, such as 127.0.0.1:5300, on which the router answers DNS queries for
-        /// the services with a `port`, by UDP and TCP; the port is 1024 or above. Everyone who
-        /// reaches it gets the addresses and ports of their ready replicas. Empty: none.
+        /// the services with a `port`, by UDP and TCP; the port is 1024 or above. Everyone who can
+        /// reach this port gets the addresses and ports of the ready replicas of these services.
+        /// Empty: none.
         router_dns: String = String::new(),
         /// The domain in which the services have their names: `NAME.DOMAIN`.
         router_dns_domain: String = "kant.internal".to_owned(),
@@ -117,11 +118,11 @@ config_table! {
         /// in each of the last six samples (`accounting_seconds`). `kantctl queue --idle` lists
         /// jobs with idle GPUs. 0: none is ever idle. Shares of GPUs and MIG devices are left out.
         gpu_idle_percent: u32 = 5,
-        /// Directories with data sets, models or images, e.g. ["/scratch/models"]. Each entry is
-        /// one, under its name; entries whose names begin with a dot are left out, so fill a
-        /// directory under such a name and rename it at the end. A job with `--data=NAME` prefers
-        /// the nodes that have NAME. The directories are read every 30 seconds. At most 256 names
-        /// count.
+        /// Directories with data sets, models or images, e.g. ["/scratch/models"]. Each file or
+        /// directory in one of them is a data set, model or image, and its name is the NAME of
+        /// `--data=NAME`. Names that begin with a dot are left out: copy new data under such a
+        /// name, and rename it when it is complete. A job with `--data=NAME` prefers the nodes that
+        /// have NAME. The directories are read every 30 seconds. At most 256 names count.
         data_dirs: Vec<String> = Vec::new(),
         /// A directory for files that name the jobs on each GPU, for `DCGM_HPC_JOB_MAPPING_DIR` of
         /// NVIDIA's dcgm-exporter, e.g. `/run/kant-gpu-jobs`. The file of a GPU is named by its

@@ -67,9 +67,9 @@ config_table! {
         /// time limit. `expected`: the mean of the last two runs of similar jobs of the same user,
         /// at most the time limit; `backfill_candidates` then also uses this time in place of the
         /// time limit. Planned starts are always computed from time limits. A job that runs longer
-        /// than expected may delay the planned start of the first job of the queue. As long as the
-        /// same job is the first, it is delayed by at most twice its (the first job's) time limit
-        /// in all. A new leader starts this count from zero. Only with `backfill_depth = 1` and
+        /// than expected may delay the planned start of the first job of the queue. While one job
+        /// stays the first, all such delays together come to at most twice its own time limit. A
+        /// new leader starts to add them up from zero. Only with `backfill_depth = 1` and
         /// `backfill_reservation = "floating"`.
         backfill_run_times: RunTimes = RunTimes::default(),
         /// When the first job of the queue has waited for this long, e.g. `2h`, preemptible jobs of
@@ -131,10 +131,11 @@ config_table! {
         /// With `fair_sharing`: a job is not preempted by jobs of other queues before it has run
         /// for this long, e.g. `1h`. Empty: as in the parent. If the queues of the running and the
         /// waiting job have the same parent, the value of the running job's queue applies.
-        /// Otherwise, of the ancestors of the running job's queue that are not also ancestors of
-        /// the waiting job's queue, the value of the highest applies. Example: the queue `vision`
-        /// is below `lab`, and `night` below `ops`; a job of `vision` is protected from one of
-        /// `night` by the value of `lab`.
+        /// Otherwise go up from the running job's queue, which counts too, and stop just below the
+        /// first queue that is also an ancestor of the waiting job's queue, or at the top: the
+        /// value of the queue where you stop applies. Example: the queue `vision` is below `lab`,
+        /// and `night` below `ops`; a job of `vision` is protected from one of `night` by the value
+        /// of `lab`.
         reclaim_runtime_min: String = String::new(),
         /// Allow jobs to share a GPU (`--gpus=0.5`). A job that uses more GPU memory than its share
         /// is ended (`hold_gpu_memory` in kantd.toml); until then, other jobs on that GPU may run

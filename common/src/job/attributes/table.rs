@@ -311,8 +311,7 @@ pub const ROWS: &[Row] = &[
         )
         .changeable(Changeable::Waiting, Removed::ByNone)
         .for_component()
-        .label("data")
-        .json("data"),
+        .label("data"),
     row(Attribute::Dependency, "dependency", Kind::Dependency)
         .help(
             Heading::PlacementAndTime,

@@ -207,11 +207,14 @@ mod tests {
         };
         let job = with_data(waiting(1, tasks(5), 10), &["x"]);
         assert_eq!(places_by_data(&[("a", ""), ("b", "x"), ("c", "x")], vec![job]).len(), 1);
-        let job = with_data(waiting(1, tasks(4), 10), &["x"]);
-        let busy = [2, 3].map(|job| with_data(waiting(job, gpu_request(4), 20), &["y"]));
-        let jobs = busy.into_iter().chain([job]).collect();
-        let found = places_by_data(&[("a", ""), ("b", "x y"), ("c", "x y")], jobs);
-        assert!(found.iter().any(|place| place == "1 a:0-7"), "{found:?}");
+        let on = |job, node| {
+            let only_nodes = vec![name(node)];
+            waiting(job, Request { only_nodes, ..gpu_request(4) }, 10)
+        };
+        let job = with_data(waiting(3, tasks(4), 10), &["x"]);
+        let jobs = vec![on(1, "b"), on(2, "c"), job];
+        let found = places_by_data(&[("a", ""), ("b", "x"), ("c", "x")], jobs);
+        assert_eq!(found, ["1 b:0-3", "2 c:0-3", "3 a:0-7"]);
     }
 
     #[test]
