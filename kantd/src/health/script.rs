@@ -94,13 +94,15 @@ impl ScriptProbe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
 
     fn run_check(lines: &str, limit: Duration) -> Vec<String> {
         let dir = tempfile::tempdir().unwrap();
         let script = dir.path().join("check");
-        fs::write(&script, format!("#!/bin/sh\n{lines}\n")).unwrap();
-        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+        // Written by another process: a file that this one has open for writing cannot be executed
+        // while a child of another test has the same descriptor (ETXTBSY).
+        let write = r#"printf '#!/bin/sh\n%s\n' "$1" >"$0" && chmod 755 "$0""#;
+        let written = Command::new("sh").args(["-c", write]).arg(&script).arg(lines).status();
+        assert!(written.unwrap().success());
         let symptoms = ScriptProbe::new(script, limit, dir.path()).symptoms();
         symptoms
             .into_iter()
