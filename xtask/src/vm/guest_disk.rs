@@ -66,8 +66,8 @@ impl GuestDisk {
         }
         let wanted = |part: &str| parts.is_empty() || parts.iter().any(|wanted| wanted == part);
         let mut cargo = cargo();
-        // All targets, as in the gate: with another selection, dependencies have other features, and
-        // all crates are built again.
+        // All targets, as in the gate: with another selection, dependencies have other features,
+        // and all crates are built again.
         cargo.args(["build", "--workspace", "--all-targets", "--locked"]);
         cargo.arg("--message-format=json-render-diagnostics").current_dir(tree::root());
         let output = cargo.stderr(Stdio::inherit()).output().context("failed to run cargo")?;
