@@ -169,9 +169,9 @@ impl NodeSession {
     /// The command for a node's data; `None` if the state has it already.
     #[must_use]
     pub fn data_command(&self, state: &State, mut data: Vec<DataName>) -> Option<Command> {
+        data.truncate(DATA_PER_NODE_MAX);
         data.sort_unstable();
         data.dedup();
-        data.truncate(DATA_PER_NODE_MAX);
         let known = state.node(&self.node).is_some_and(|node| *node.data == *data);
         (!known).then(|| Command::ReportData { node: self.node.clone(), data })
     }
