@@ -8,9 +8,8 @@ mod record;
 mod service;
 
 use anyhow::{Context as _, bail};
-use e2e::{Answer, Build, Cluster, ClusterOptions, Kantctl, Machine, Person};
+use e2e::{Answer, Build, Cluster, ClusterOptions, Kantctl, Machine, Person, free_port};
 use record::Record;
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 
@@ -115,7 +114,7 @@ fn demo_cluster_options() -> anyhow::Result<ClusterOptions> {
         nodes,
         controller: Some(|config| {
             config.uid_min = 0;
-            config.http_listen = free_address().unwrap_or_default();
+            config.http_listen = page_listen();
         }),
         node: Some(|config| {
             config.uid_min = 0;
@@ -127,11 +126,9 @@ fn demo_cluster_options() -> anyhow::Result<ClusterOptions> {
     })
 }
 
-/// An address for the web page. The port is reserved and released; kantctld binds it a moment
-/// later.
-fn free_address() -> Option<String> {
-    let listener = TcpListener::bind("127.0.0.1:0").ok()?;
-    listener.local_addr().ok().map(|address| address.to_string())
+/// An address for the web page.
+fn page_listen() -> String {
+    free_port().map(|port| format!("127.0.0.1:{port}")).unwrap_or_default()
 }
 
 /// The address of the web page in the configuration of the demo's controller.

@@ -7,6 +7,7 @@ use crate::kantctl::Kantctl;
 use crate::machine::{Gpus, Machine};
 use crate::network::Network;
 use crate::person::{Person, is_root};
+use crate::ports::{free_port, service_ports};
 use crate::wait::wait_for;
 use anyhow::{Context as _, bail, ensure};
 use common::config::{CgroupMode, ControllerConfig, NodeConfig, VouchedFor};
@@ -14,7 +15,6 @@ use common::node::Contact;
 use common::wire::api::InviteAnswer;
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -178,8 +178,7 @@ impl Cluster {
         &self,
         change: Option<fn(&mut ControllerConfig)>,
     ) -> anyhow::Result<()> {
-        // The port is reserved and released; the daemon binds it a moment later.
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let port = free_port()?;
         let listen = format!("{}:{port}", self.address(Self::CONTROLLER_HOST)?);
         let mut config = ControllerConfig {
             cluster: "test".to_owned(),
@@ -283,6 +282,7 @@ impl Cluster {
             log: "debug".to_owned(),
             // All files of the tests are in /tmp, and their jobs use them.
             private_dirs: vec!["/dev/shm".to_owned()],
+            service_ports: service_ports(),
             health_seconds: 1,
             accounting_seconds: 1,
             ..NodeConfig::default()

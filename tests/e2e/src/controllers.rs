@@ -8,6 +8,7 @@ use crate::binaries::{Binaries, Build};
 use crate::daemon::Daemon;
 use crate::kantctl::{Answer, Kantctl};
 use crate::network::Network;
+use crate::ports::free_port;
 use crate::wait::wait_for;
 use anyhow::{Context as _, ensure};
 use common::config::{CgroupMode, ControllerConfig, NodeConfig, VouchedFor};
@@ -15,7 +16,6 @@ use common::id::ControllerId;
 use common::wire::api::{ControllerList, ControllerRole, InviteAnswer};
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -78,8 +78,7 @@ impl Controllers {
     /// # Errors
     /// When a file cannot be written.
     pub fn add(&mut self, name: &str) -> anyhow::Result<()> {
-        // The port is reserved and released; the daemon binds it a moment later.
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let port = free_port()?;
         let others = self.configs.values().map(|config| config.listen.clone()).collect();
         let text = |path: PathBuf| path.display().to_string();
         let config = ControllerConfig {

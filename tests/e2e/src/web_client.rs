@@ -1,7 +1,7 @@
 //! Clients of a service: requests over plain HTTP, and clients that ask again and again.
 
 use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -54,14 +54,6 @@ impl WebClient {
         assert_eq!(counts.failed, Vec::<String>::new(), "after {} answers", counts.answered);
         counts.answered
     }
-}
-
-/// A port that is free now.
-///
-/// # Errors
-/// When there is none.
-pub fn free_port() -> anyhow::Result<u16> {
-    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
 /// The answer to GET of a path, with its head.

@@ -3,9 +3,9 @@
 
 use super::print_step;
 use anyhow::{Context as _, ensure};
-use e2e::{Cluster, Daemon, Kantctl};
+use e2e::{Cluster, Daemon, Kantctl, free_port};
 use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread::JoinHandle;
@@ -30,8 +30,7 @@ struct Counts {
 /// # Errors
 /// When a step fails, or a request was not answered.
 pub fn show(cluster: &mut Cluster, kantctl: &Kantctl) -> anyhow::Result<Daemon> {
-    // The port is reserved and released; the router binds it a moment later.
-    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    let port = free_port()?;
     let text = copy_example(kantctl, port)?;
     let write = |changes: &[(&str, &str)]| {
         let text = changes.iter().fold(text.clone(), |text, (from, to)| text.replace(from, to));

@@ -4,8 +4,7 @@
 
 use super::debian::Programs;
 use anyhow::{Context as _, ensure};
-use e2e::Daemon;
-use std::net::TcpListener;
+use e2e::{Daemon, free_port};
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -134,8 +133,7 @@ fn start_munged(programs: &Programs, dir: &Path) -> anyhow::Result<Daemon> {
 /// Slurm's own defaults, except for ports, paths, tuning, and options that need cgroups.
 /// Source: man slurm.conf.
 fn slurm_conf(programs: &Programs, tuning: Tuning, dir: &Path) -> anyhow::Result<String> {
-    let port = || anyhow::Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port());
-    let (controller, node) = (port()?, port()?);
+    let (controller, node) = (free_port()?, free_port()?);
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname")?;
     let host = host.trim().split('.').next().unwrap_or("localhost").to_owned();
     let cpus = std::thread::available_parallelism()?;
