@@ -4,6 +4,7 @@
 
 mod attempt;
 mod engine;
+mod listener;
 mod measure;
 mod request;
 mod tls;
@@ -214,7 +215,12 @@ impl Replica {
         // One that was ready before kantd was restarted stays so until it has failed often enough.
         let (mut successes, mut failures, mut is_ready) = (0_u32, 0_u32, self.was_probed);
         loop {
-            match self.probe(readiness).await {
+            let mut result = self.probe(readiness).await;
+            // While it is ready, its own program holds its ports.
+            if result.is_ok() && !is_ready {
+                result = self.check_listeners().await;
+            }
+            match result {
                 Ok(()) => {
                     (successes, failures) = (successes.saturating_add(1), 0);
                     if is_ready || successes >= readiness.successes {
@@ -247,6 +253,15 @@ impl Replica {
                 return failures;
             }
         }
+    }
+
+    /// Refuses ports that a program of another user holds.
+    async fn check_listeners(&self) -> Result<(), ProbeFailure> {
+        let owner = &self.spec.launch.owner;
+        for port in &self.spec.ports {
+            listener::check(port.number, owner.uid, &owner.name).await?;
+        }
+        Ok(())
     }
 
     async fn probe(&self, probe: &Probe) -> Result<(), ProbeFailure> {

@@ -2,7 +2,7 @@
 
 use super::{request, tls};
 use crate::step::{StepSpec, Steps};
-use common::id::{AttemptId, PortName, TaskNumber};
+use common::id::{AttemptId, PortName, TaskNumber, Uid};
 use common::job::{ExitStatus, ProbeAction};
 use common::time::Span;
 use common::wire::node::{Manner, StartTask, TaskState, WatchTask};
@@ -16,6 +16,10 @@ use tokio::net::TcpStream;
 pub(super) enum ProbeFailure {
     #[error("failed to connect to port {port}: {source}")]
     Connect { port: u16, source: io::Error },
+    #[error("port {port} is held by a program of another user (uid {uid})")]
+    Stranger { port: u16, uid: Uid },
+    #[error("failed to read /proc/net/tcp: {0}")]
+    Sockets(io::Error),
     #[error("failed to agree on TLS on port {port}: {source}")]
     Tls { port: u16, source: io::Error },
     #[error("failed to get {path}: it is no path")]

@@ -4,6 +4,7 @@ use common::job::ReplicaHealth;
 use common::wire::api::{ReplicaView, ServiceList, ServiceState, ServiceView};
 use e2e::{Cluster, ClusterOptions, Kantctl, Person, WebClient, free_port, get, wait_for};
 use std::net::TcpStream;
+use std::process::Command;
 
 const STREAM: &str = "/generate?n=5";
 /// The last event of that stream.
@@ -194,5 +195,36 @@ fn a_service_without_replicas_wakes_for_a_held_request_and_grows_with_its_load()
     let answered: usize = clients.into_iter().map(WebClient::stop).sum();
     assert!(answered > 10, "{answered} answers");
     assert!(router.stop()?.success());
+    Ok(())
+}
+
+#[test]
+fn a_replica_is_not_ready_while_a_program_of_another_user_holds_its_port() -> anyhow::Result<()> {
+    let Some(other) = Person::other() else { return Ok(()) };
+    let (_cluster, kantctl) = cluster()?;
+    let script = "#!/bin/sh\nwhile [ ! -e go ]; do sleep 0.05; done\nexec python3 serve.py\n";
+    std::fs::write(kantctl.dir().join("late.sh"), script)?;
+    change(&kantctl, "serve.py", "late.sh")?;
+    kantctl.ok(&["service", "deploy", "serve.toml"])?;
+    let replica = || anyhow::Ok(show(&kantctl)?.roles.swap_remove(0).replicas.into_iter().next());
+    let port = wait_for("the port", || {
+        Ok(replica()?.and_then(|one| one.ports.first().map(|port| port.number)))
+    })?;
+    // It answers each probe.
+    let mut command = Command::new("python3");
+    other.dress(command.arg(kantctl.dir().join("serve.py")).env("PORT", port.to_string()));
+    let mut stranger = command.spawn()?;
+    let refused = wait_for("the refusal", || {
+        let why = replica()?.and_then(|one| one.why).unwrap_or_default();
+        Ok(why.contains("another user").then_some(why))
+    });
+    stranger.kill()?;
+    stranger.wait()?;
+    assert_eq!(
+        refused?,
+        format!("port {port} is held by a program of another user (uid {})", other.uid)
+    );
+    std::fs::write(kantctl.dir().join("go"), "")?;
+    ready(&kantctl, 1, 1)?;
     Ok(())
 }
