@@ -1,5 +1,8 @@
 //! The benchmark of many services: what they cost a controller, how soon a role grows, and how soon
-//! another replica answers when one has died. It prints samples and sets no limits.
+//! another replica answers when one has died, and what probes cost a node. It prints samples and
+//! sets no limits.
+
+mod probes;
 
 use crate::figures::Figures;
 use crate::scale::batch;
@@ -45,6 +48,7 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut figures = Figures::default();
     failover(args.rounds, &mut figures)?;
+    probes::cost(args.rounds, &mut figures)?;
     at_rest(args.services, args.rounds, &mut figures)?;
     println!("{:#}", figures.to_json());
     Ok(())
