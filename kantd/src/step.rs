@@ -35,6 +35,7 @@ mod recovery;
 mod registry;
 mod removal;
 mod replicas;
+mod sandbox;
 mod spec;
 mod supervisor;
 mod task;
@@ -61,6 +62,7 @@ pub(crate) fn check_support(missing: &mut Vec<String>) {
     keyring::check_support(missing);
     loginuid::check_support(missing);
     ipc::check_support(missing);
+    sandbox::check_support(missing);
 }
 
 /// The example spec's part on a node, which has one GPU of id `GPU-1`.

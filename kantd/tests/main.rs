@@ -28,5 +28,6 @@ mod step_outlive;
 mod step_private;
 mod step_programs;
 mod step_run;
+mod step_sandbox;
 mod step_suspend;
 mod step_warning;

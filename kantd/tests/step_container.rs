@@ -20,7 +20,7 @@ use std::process::Command;
 const PROGRAMS: [&str; 9] = ["cat", "id", "ls", "mv", "perl", "sh", "sleep", "touch", "true"];
 
 /// The runtimes of this machine; prints those that are missing.
-fn runtimes() -> Vec<PathBuf> {
+pub fn runtimes() -> Vec<PathBuf> {
     let (there, gone): (Vec<PathBuf>, Vec<PathBuf>) = ["/usr/bin/crun", "/usr/sbin/runc"]
         .map(PathBuf::from)
         .into_iter()
@@ -34,7 +34,7 @@ fn runtimes() -> Vec<PathBuf> {
 }
 
 /// A node with this container runtime, and the image.
-async fn node(runtime: &Path) -> Option<(StepHarness, PathBuf)> {
+pub async fn node(runtime: &Path) -> Option<(StepHarness, PathBuf)> {
     let mut harness = StepHarness::new().await?;
     let runtime = Some(runtime.to_owned());
     let containers =
@@ -68,7 +68,7 @@ fn make_image(root: &Path) {
     open_to_all(root, 0o755);
 }
 
-fn in_container(mut order: LaunchOrder, dir: &Path) -> LaunchOrder {
+pub fn in_container(mut order: LaunchOrder, dir: &Path) -> LaunchOrder {
     order.container = Some(dir.display().to_string());
     order.environment.insert("PATH".into(), "/bin".into());
     order

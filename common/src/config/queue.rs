@@ -5,8 +5,8 @@ use super::limits::LimitsTable;
 use super::table::config_table;
 use crate::id::{AccountName, QueueName, ZoneName};
 use crate::policy::{
-    Behind, Candidates, Order, Placement, QuotaMode, ReservationKind, RunTimes, VictimMode,
-    ZoneOverflow,
+    Behind, Candidates, Order, Placement, QuotaMode, ReservationKind, RunTimes, Sandbox,
+    VictimMode, ZoneOverflow,
 };
 
 config_table! {
@@ -141,5 +141,11 @@ config_table! {
         /// is ended (`hold_gpu_memory` in kantd.toml); until then, other jobs on that GPU may run
         /// out of memory.
         share_gpus: bool = false,
+        /// What the kernel refuses the jobs of the queue (docs/operating/nodes.md). `default`:
+        /// loading kernel modules, setting the clock, raw devices and the like, also to programs
+        /// that run as root by a setuid bit. `strict`: also new namespaces, mounts, kernel keys,
+        /// io_uring and performance counters; and no program gains rights by a setuid bit. `off`:
+        /// nothing. A change applies to jobs that start later.
+        sandbox: Sandbox = Sandbox::default(),
     }
 }

@@ -15,6 +15,7 @@ mod preemption;
 pub mod qos;
 pub mod queue;
 mod quota;
+mod sandbox;
 mod yields_first;
 
 pub use access::Access;
@@ -26,4 +27,5 @@ pub use order::{Behind, Factors, Order};
 pub use placement::{Placement, ZoneOverflow};
 pub use preemption::{Preemption, VictimMode};
 pub use quota::{Amounts, Quota, QuotaMode};
+pub use sandbox::Sandbox;
 pub use yields_first::YieldsFirst;

@@ -2,7 +2,7 @@
 
 use crate::id::{NodeName, QueueName, ZoneName};
 use crate::policy::{
-    Access, Backfill, Behind, Limits, Order, Placement, Preemption, Quota, ZoneOverflow,
+    Access, Backfill, Behind, Limits, Order, Placement, Preemption, Quota, Sandbox, ZoneOverflow,
 };
 use crate::time::Span;
 use crate::unit::Bytes;
@@ -68,6 +68,9 @@ pub struct Queue {
     /// Jobs may share a GPU (`--gpus=0.5`). Nodes end jobs that exceed their share of its memory.
     #[serde(default)]
     pub share_gpus: bool,
+    /// What the kernel refuses its jobs.
+    #[serde(default)]
+    pub sandbox: Sandbox,
 }
 
 const fn one() -> u32 {
@@ -102,6 +105,7 @@ impl Queue {
             limits_per_account: Limits::default(),
             preemption: Preemption::default(),
             share_gpus: false,
+            sandbox: Sandbox::default(),
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::health::Finding;
 use crate::id::{ArrayIndex, AttemptId, DataName, JobId, NodeName, QueueName};
 use crate::job::{Launch, OpenMode, Owner, Replica, ReplicaStatus, Rlimit, StepEnd, Warning};
 use crate::node::Inventory;
+use crate::policy::Sandbox;
 use crate::resource::Allocation;
 use crate::serde_skip::is_default;
 use crate::service::engine::ReplicaLoad;
@@ -265,6 +266,8 @@ pub struct LaunchOrder {
     /// The absolute path of an OCI bundle or a root file system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub sandbox: Sandbox,
     /// Counted by the node from its first process.
     pub time_limit: Option<Span>,
     /// The time from its first process to its deadline, suspensions included; the time limit is

@@ -11,6 +11,7 @@ use common::job::{
     EndCause, ExitStatus, Launch, OpenMode, Owner, Rlimit, SignalNumber, StepEnd, Usage,
 };
 use common::node::{Inventory, Numa};
+use common::policy::Sandbox;
 use common::resource::{Allocation, Share};
 use common::time::{Span, Time};
 use common::unit::{Bytes, Tasks};
@@ -111,6 +112,7 @@ fn order() -> LaunchOrder {
         rlimits: vec![Rlimit { name: text("nofile"), soft: Some(1024) }],
         launch: Launch::Once,
         container: None,
+        sandbox: Sandbox::default(),
         time_limit: Some(Span::from_minutes(60)),
         until_deadline: None,
         warning: None,

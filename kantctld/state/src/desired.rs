@@ -97,12 +97,13 @@ pub fn launch_order(state: &State, id: AttemptId, node: &NodeName) -> Option<Lau
     let allocation = run.staying();
     let settings = state.settings()?;
     let ask = &record.spec.ask;
+    let queue = ask.queue.as_ref()?;
     Some(LaunchOrder {
         id,
         cluster: settings.cluster.clone(),
         job_name: ask.name.clone(),
         owner: record.spec.owner.clone(),
-        queue: ask.queue.clone()?,
+        queue: queue.clone(),
         account: ask.account.as_ref().map(ToString::to_string),
         script: text(state, &record.spec.script),
         args: ask.args.clone(),
@@ -116,6 +117,7 @@ pub fn launch_order(state: &State, id: AttemptId, node: &NodeName) -> Option<Lau
         rlimits: ask.rlimits.to_vec(),
         launch: ask.launch,
         container: ask.container.clone(),
+        sandbox: state.queue(queue).map(|one| one.sandbox).unwrap_or_default(),
         time_limit: time_limit(ask, run, node),
         until_deadline: until_deadline(ask, run, node),
         warning: ask.warning,

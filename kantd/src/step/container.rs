@@ -19,6 +19,7 @@ use super::removal;
 use super::spec::StepSpec;
 use crate::cgroup;
 use crate::container_support::{Containers, Dialect, Offer};
+use common::policy::Sandbox;
 use nix::unistd::Pid;
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
@@ -50,6 +51,7 @@ pub struct Container {
     account: Account,
     umask: u32,
     work_dir: String,
+    sandbox: Sandbox,
 }
 
 /// Checks that this node can run the step's container, if it asks for one.
@@ -95,7 +97,8 @@ impl Container {
         }
         let (offer, account) = (offer.clone(), account.clone());
         let (umask, work_dir) = (spec.launch.umask, spec.launch.work_dir.clone());
-        Ok(Self { offer, root, image, binds, base, account, umask, work_dir })
+        let sandbox = spec.launch.sandbox;
+        Ok(Self { offer, root, image, binds, base, account, umask, work_dir, sandbox })
     }
 
     /// The mounts of a step's container, in mount order.

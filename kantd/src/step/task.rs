@@ -10,13 +10,14 @@ use super::container::{Container, Process, Wrapped};
 use super::dir::StepDir;
 use super::environment;
 use super::program_spec::ProgramSpec;
+use super::sandbox;
 use super::spec::{StepSpec, TaskPlace};
 use common::id::TaskNumber;
 use common::job::ExitStatus;
 use common::task_prolog;
 use common::time::Time;
 use nix::fcntl::OFlag;
-use nix::unistd::{ForkResult, Pid, fork, pipe2};
+use nix::unistd::{ForkResult, Pid, fork, geteuid, pipe2};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, NulError};
 use std::fs::File;
@@ -51,6 +52,7 @@ pub struct TaskStart {
     umask: libc::mode_t,
     supervisor: libc::pid_t,
     soft_limits: Vec<rlimit::SoftLimit>,
+    sandbox: sandbox::Prepared,
 }
 
 /// Working directory of a program whose own does not exist on the node.
@@ -63,6 +65,8 @@ pub enum TaskStartError {
     Nul { what: &'static str, source: NulError },
     #[error("failed to write the configuration of the container runtime: {0}")]
     Container(#[source] io::Error),
+    #[error("failed to prepare the sandbox of the job: {0}")]
+    Sandbox(#[from] seccompiler::BackendError),
 }
 
 /// The name of a task's container.
@@ -164,6 +168,8 @@ impl TaskStart {
         let arguments: Vec<CString> =
             words.iter().map(|word| text("an argument", word)).collect::<Result<_, _>>()?;
         let account = facts.account;
+        let (is_root, in_container) = (geteuid().is_root(), facts.container.is_some());
+        let sandbox = sandbox::Prepared::new(facts.spec.launch.sandbox, is_root, in_container)?;
         Ok(Self {
             program: arguments.first().cloned().unwrap_or_default(),
             arguments,
@@ -180,6 +186,7 @@ impl TaskStart {
             umask: spec.launch.umask & 0o777,
             supervisor: Pid::this().as_raw(),
             soft_limits,
+            sandbox,
         })
     }
 

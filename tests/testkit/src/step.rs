@@ -3,6 +3,7 @@
 use crate::{ada, share};
 use common::id::{Attempt, AttemptId, JobId, JobKey, QueueName};
 use common::job::{EndCause, ExitStatus, Launch, OpenMode, StepEnd, Usage};
+use common::policy::Sandbox;
 use common::resource::Allocation;
 use common::time::{Span, Time};
 use common::wire::node::{DesiredStep, LaunchOrder, StepPhase, Want};
@@ -39,6 +40,7 @@ pub fn launch_order(id: AttemptId, node: &str) -> LaunchOrder {
         rlimits: Vec::new(),
         launch: Launch::Once,
         container: None,
+        sandbox: Sandbox::default(),
         time_limit: None,
         until_deadline: None,
         warning: None,

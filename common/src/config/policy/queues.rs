@@ -82,6 +82,7 @@ fn queue(number: usize, table: &QueueTable, names: &dyn Names) -> Result<Queue, 
             runtime_min: span("runtime_min", &table.runtime_min)?.unwrap_or_default(),
         },
         share_gpus: table.share_gpus,
+        sandbox: table.sandbox,
         ..Queue::with_defaults(name.clone())
     })
 }

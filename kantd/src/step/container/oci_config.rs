@@ -3,6 +3,7 @@
 
 use super::{Bind, Container};
 use crate::container_support::Dialect;
+use crate::step::sandbox;
 use crate::step::task::FileLimit;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -39,7 +40,7 @@ pub fn build(container: &Container, process: &Process<'_>) -> Value {
         .iter()
         .map(|limit| json!({ "type": "RLIMIT_NOFILE", "soft": limit.soft, "hard": limit.hard }))
         .collect();
-    json!({
+    let mut config = json!({
         "ociVersion": "1.0.2",
         "root": { "path": container.root, "readonly": container.image.read_only },
         "process": {
@@ -60,7 +61,11 @@ pub fn build(container: &Container, process: &Process<'_>) -> Value {
             "gidMappings": map(gid, account.gid.0),
             "namespaces": [{ "type": "user" }, { "type": "mount" }],
         },
-    })
+    });
+    if let Some(filter) = sandbox::oci_filter(container.sandbox) {
+        config["linux"]["seccomp"] = filter;
+    }
+    config
 }
 
 fn mount(bind: &Bind) -> Value {

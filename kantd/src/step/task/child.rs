@@ -19,6 +19,7 @@ pub enum StartStep {
     Exec = 5,
     /// Binding the process to the supervisor.
     Parent = 6,
+    Sandbox = 7,
 }
 
 impl StartStep {
@@ -31,6 +32,7 @@ impl StartStep {
             Self::Streams => "set up standard input, output and error",
             Self::Exec => "run the script",
             Self::Parent => "bind to the supervisor",
+            Self::Sandbox => "apply the sandbox of its queue",
         }
     }
 
@@ -58,6 +60,7 @@ pub fn decode([step, a, b, c, d]: [u8; REPORT_BYTES]) -> StartFailure {
         StartStep::Streams,
         StartStep::Exec,
         StartStep::Parent,
+        StartStep::Sandbox,
     ];
     let step = steps.into_iter().find(|s| *s as u8 == step).unwrap_or(StartStep::Exec);
     StartFailure { step, error: nix::Error::from_raw(i32::from_ne_bytes([a, b, c, d])) }
@@ -117,6 +120,9 @@ fn prepare(start: &TaskStart) -> Result<(), StartStep> {
     // SAFETY: passes no memory. It fails only for a group leader, which a new child never is.
     unsafe { libc::setsid() };
     start.soft_limits.iter().for_each(rlimit::apply);
+    if !start.sandbox.apply() {
+        return Err(StartStep::Sandbox);
+    }
     become_user(start)?;
     die_with_supervisor(start)?;
     // SAFETY: passes a number.

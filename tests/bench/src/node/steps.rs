@@ -9,6 +9,7 @@ use common::cpuset::CpuSet;
 use common::gpu::Gpu;
 use common::id::{Attempt, AttemptId, Gid, JobId, JobKey, NodeName, QueueName, Uid};
 use common::job::{Launch, OpenMode, Owner};
+use common::policy::Sandbox;
 use common::resource::{Allocation, Share};
 use common::time::{Span, Time};
 use common::unit::{Bytes, Tasks};
@@ -115,6 +116,7 @@ impl StepHarness {
             requeue: true,
             time_limit: None,
             container: None,
+            sandbox: Sandbox::default(),
             until_deadline: None,
             warning: None,
             kill_grace: Span(0),
