@@ -156,7 +156,10 @@ impl Cluster {
         let round = engine::schedule(seen, self.now);
         let mut judged = seen.clone();
         if std::mem::take(&mut self.ends_moved) {
-            judged.set_planned_starts(BTreeMap::new());
+            // What is kept for jobs that others were stopped for does not depend on ends.
+            let mut kept = judged.planned_starts().clone();
+            kept.retain(|_, planned_start| planned_start.yielded);
+            judged.set_planned_starts(kept);
         }
         let wrong = engine::check::check(&judged, self.now, &round);
         self.waits = query::view::waits(seen, &round, self.now);

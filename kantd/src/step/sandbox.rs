@@ -55,7 +55,7 @@ impl Prepared {
     pub fn apply(&self) -> bool {
         self.no_new_privileges_set()
             && self.dropped.iter().all(|capability| drop_capability(*capability))
-            && self.filters.iter().all(|filter| install(filter))
+            && self.filters.iter().all(install)
     }
 
     fn no_new_privileges_set(&self) -> bool {

@@ -35,8 +35,8 @@ pub fn may_claim(tree: &Tree, claimant: &Claimant) -> bool {
 }
 
 /// Whether jobs of that queue could be victims; a cheap check before any trial. It holds more than
-/// its allowance, or the claimant's side stays within its quota and the victim's side is above its
-/// own.
+/// its allowance, or the claimant's side stays within its quota: then jobs of a queue that is
+/// within its own may move, which loses nothing.
 #[must_use]
 pub fn may_have_victims(tree: &Tree, claimant: &Claimant, victim: QueueAt) -> bool {
     let Some((own, other)) = tree.siblings_on_paths(claimant.queue, victim) else { return false };
@@ -44,6 +44,25 @@ pub fn may_have_victims(tree: &Tree, claimant: &Claimant, victim: QueueAt) -> bo
     let is_over = exceeds_bound(held, &tree.allowance(other), &claimant.asks);
     is_over
         || stays_in_quota(tree, own, &claimant.asks) && quota_names_any(tree, own, &claimant.asks)
+}
+
+/// Whether jobs of that queue could be stopped: what [`may_take`] requires of a first victim.
+#[must_use]
+pub fn may_have_stopped(tree: &Tree, claimant: &Claimant, victim: QueueAt) -> bool {
+    let sides = tree.siblings_on_paths(claimant.queue, victim);
+    sides.is_some_and(|sides| may_lose(tree, sides, &tree.accounts[sides.1.0].allocated, claimant))
+}
+
+/// Whether the other side, which holds this, may lose a job to the claimant.
+fn may_lose(
+    tree: &Tree,
+    (own, other): (QueueAt, QueueAt),
+    held: &Amount,
+    claimant: &Claimant,
+) -> bool {
+    let asks = &claimant.asks;
+    exceeds_bound(held, &tree.allowance(other), asks)
+        || stays_in_quota(tree, own, asks) && is_above_quota(tree, (own, other), held, asks)
 }
 
 /// Whether a requested resource exceeds its bound.
@@ -80,12 +99,7 @@ pub fn may_take(
             return false;
         };
         let before = *held.entry(other).or_insert(tree.accounts[other.0].allocated);
-        let is_over = exceeds_bound(&before, &tree.allowance(other), &claimant.asks);
-        let owed = || {
-            stays_in_quota(tree, own, &claimant.asks)
-                && is_above_quota(tree, (own, other), &before, &claimant.asks)
-        };
-        if !is_over && !owed() {
+        if !may_lose(tree, (own, other), &before, claimant) {
             return false;
         }
         for at in tree.path(*queue) {

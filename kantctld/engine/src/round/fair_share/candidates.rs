@@ -18,7 +18,7 @@ use crate::model::shares::runtime::{
 use crate::model::shares::tree::{QueueAt, Tree};
 use crate::model::shares::{Amount, Place, Row};
 use crate::policy::sharing::order::Rank;
-use crate::policy::sharing::taking::{Claimant, may_have_victims};
+use crate::policy::sharing::taking::{Claimant, may_have_stopped, may_have_victims};
 use crate::round::planner::RoundState;
 use common::job::PreemptReason;
 use common::time::{Span, Time};
@@ -46,6 +46,8 @@ pub(super) struct Claim {
     pub claimant: Claimant,
     pub priority: i64,
     pub why: PreemptReason,
+    /// Jobs of queues that may lose nothing are candidates too, which may move.
+    pub with_moves: bool,
 }
 
 type Yielding<'a> = Box<dyn Iterator<Item = (&'a Place, Time)> + 'a>;
@@ -82,7 +84,11 @@ impl<'a> Candidates<'a> {
         let own = claim.claimant.queue;
         let has_some = |at: QueueAt| match claim.why {
             PreemptReason::Priority => at == own,
-            PreemptReason::Reclaim => at != own && may_have_victims(tree, &claim.claimant, at),
+            PreemptReason::Reclaim if at == own => false,
+            PreemptReason::Reclaim if claim.with_moves => {
+                may_have_victims(tree, &claim.claimant, at)
+            }
+            PreemptReason::Reclaim => may_have_stopped(tree, &claim.claimant, at),
             PreemptReason::Move => true,
             PreemptReason::HeadTimeout => false,
         };
@@ -96,6 +102,11 @@ impl<'a> Candidates<'a> {
         }
         let (cursors, families, lost) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         Self { claim, rows, rows_below, cursors, families, lost }
+    }
+
+    /// The number of queues that have some.
+    pub fn queues(&self) -> usize {
+        self.rows.len()
     }
 
     /// Whether there are none at all.

@@ -69,6 +69,8 @@ impl<'a> FairRound<'a> {
             PreemptReason::Reclaim | PreemptReason::Priority | PreemptReason::HeadTimeout => true,
         };
         let may = may && !matches!(bounded, Err(Excess::Quota(..)));
-        may.then_some(Claim { claimant, priority, why })
+        // Nothing moves for a job that is not preemptible.
+        let with_moves = is_preemptible && self.moves_left > 0;
+        may.then_some(Claim { claimant, priority, why, with_moves })
     }
 }

@@ -137,7 +137,25 @@ impl<'a> FairRound<'a> {
         if claim.why == PreemptReason::Move {
             return self.move_for(gang, claim);
         }
-        let mut candidates = Candidates::new(&self.state, &self.accounts, claim);
+        // First without queues that may lose nothing: a set with one of their jobs, which cannot
+        // move either, would end the search.
+        let candidates = |with_moves| {
+            Candidates::new(&self.state, &self.accounts, Claim { with_moves, ..claim })
+        };
+        let stopped = candidates(false);
+        let with_moves = Some(candidates(true)).filter(|_| claim.with_moves);
+        let with_moves = with_moves.filter(|more| more.queues() > stopped.queues());
+        self.make_room_among(gang, claim, stopped)
+            || with_moves.is_some_and(|more| self.make_room_among(gang, claim, more))
+    }
+
+    /// The same with these candidates.
+    fn make_room_among(
+        &mut self,
+        gang: &Gang<'a>,
+        claim: Claim,
+        mut candidates: Candidates<'a>,
+    ) -> bool {
         let free = self.accounts.total.minus(&self.held_in_all());
         let at_most = free.plus(&candidates.upper_bound_held(&self.accounts));
         if candidates.is_empty() || claim.claimant.asks.gpu_milli > at_most.gpu_milli {
@@ -147,8 +165,7 @@ impl<'a> FairRound<'a> {
         let wanted = self.wanted(gang);
         let keys: Vec<JobKey> = gang.parts.iter().map(|(job, _)| job.key).collect();
         let Claimant { queue, asks, is_preemptible } = claim.claimant;
-        // Nothing moves for a job that is not preemptible.
-        let moves_max = if is_preemptible { self.moves_left } else { 0 };
+        let moves_max = if claim.with_moves { self.moves_left } else { 0 };
         let cluster = &self.state.snapshot.cluster;
         let is_within = |victims: &[Candidate<'a>]| {
             let after = tree_without(&accounts.tree, &lost_by(cluster, victims));

@@ -170,3 +170,26 @@ fn of_two_queues_above_their_shares_each_gives_up_one_job_for_a_gang_of_two() {
     victims.sort_unstable();
     assert_eq!(victims, ["3 for 7", "6 for 7"]);
 }
+
+#[test]
+fn a_queue_that_may_lose_nothing_does_not_hide_a_victim_of_another() {
+    for moves in [0, 10] {
+        let nodes = vec![gpu_node("a", 8), gpu_node("b", 8), gpu_node("c", 8)];
+        let mut world =
+            fair(nodes, vec![guaranteed("a", 8), guaranteed("b", 8), guaranteed("c", 8)]);
+        change_policy(&mut world.snapshot, |policy| policy.moves.per_hour = moves);
+        world.submit(of(1, only_on("c", 5), "b", "low")).submit(of(2, only_on("a", 4), "a", "low"));
+        world.submit(of(3, only_on("b", 4), "c", "low")).submit(of(4, only_on("b", 4), "c", "low"));
+        assert_eq!(world.round().len(), 4);
+        world.at(1).submit(of(5, only_on("a", 1), "b", "low"));
+        assert_eq!(world.round(), ["5 on a"]);
+        for job in [6, 7, 8] {
+            world.at(2).submit(of(job, only_on("c", 1), "b", "low"));
+        }
+        assert_eq!(world.round().len(), 3);
+        // Of b, which alone is above its share, the younger jobs make no room. Job 4 would, but c
+        // has only its share.
+        world.at(3).submit(of(9, gpu_request(4), "a", "low"));
+        assert_eq!(world.round(), ["5 for 9"], "with {moves} moves");
+    }
+}
