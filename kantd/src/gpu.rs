@@ -1,13 +1,15 @@
 //! The GPUs of this machine: their inventory, their links, and the GPUs that cannot be offered.
 //!
 //! [`nvml`] uses NVIDIA's library, loaded at run time, and [`amd`] the kernel's files; [`numbers`]
-//! keeps the numbers of GPUs, [`meter`] reads their usage, and `nvidia_health` checks their health.
+//! keeps the numbers of GPUs, [`meter`] reads their usage, `nvidia_health` checks their health, and
+//! `uvm` makes the device file of CUDA.
 
 pub mod amd;
 pub mod meter;
 pub mod numbers;
 pub(crate) mod nvidia_health;
 pub mod nvml;
+pub(crate) mod uvm;
 
 use common::gpu::{Gpu, GpuMatrix, GpuPath};
 use common::id::GpuIndex;

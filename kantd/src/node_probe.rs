@@ -64,6 +64,7 @@ pub fn probe_node(settings: &Settings) -> Result<NodeProbe, NodeProbeError> {
         (Some(nvidia), Some(amd)) => Some(nvidia.merge_vendor(amd)),
         (nvidia, amd) => nvidia.or(amd),
     };
+    missing.extend(gpu::uvm::make_device(Path::new("/"), "nvidia-modprobe"));
     let symptoms = missing_gpus(&gpu_numbers, gpus.as_ref());
     if let Some(found) = &mut gpus {
         gpu_numbers.assign_numbers(found);

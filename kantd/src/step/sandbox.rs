@@ -124,7 +124,10 @@ pub fn oci_filter(sandbox: Sandbox) -> Option<Value> {
         return None;
     }
     let names: Vec<&str> = lists::STRICT.iter().map(|(name, _)| *name).collect();
-    let refuse = |names: &[&str], error: i32, args: Value| json!({ "names": names, "action": "SCMP_ACT_ERRNO", "errnoRet": error, "args": args });
+    let refuse = |names: &[&str], error: i32, args: Value| {
+        let action = "SCMP_ACT_ERRNO";
+        json!({ "names": names, "action": action, "errnoRet": error, "args": args })
+    };
     let mut refused = vec![
         refuse(&names, libc::EPERM, json!([])),
         refuse(&[lists::CLONE3.0], libc::ENOSYS, json!([])),

@@ -1,7 +1,7 @@
 //! The system calls and capabilities that sandboxes refuse.
 
 /// Only administrators make these calls, and the kernel lets only them. Refused by `default` and
-/// `strict`, so that a fault in the kernel's own check or in a setuid program helps nobody.
+/// `strict`, so that a fault in its own check or in a setuid program is of no use.
 pub const ADMINISTRATION: &[(&str, i64)] = &[
     ("acct", libc::SYS_acct),
     ("bpf", libc::SYS_bpf),
