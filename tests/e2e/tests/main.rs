@@ -42,6 +42,7 @@ mod prometheus;
 mod reload;
 mod rendezvous;
 mod resize;
+mod revocation_load;
 mod roles;
 mod rolling_upgrade;
 mod run;
