@@ -52,9 +52,9 @@ config_table! {
         http_key: String = String::new(),
         /// The controllers of this cluster, each as host:port; this controller may be among them. A
         /// controller without files in `state_dir` is new. If this list is empty, a new controller
-        /// starts a cluster of its own. Otherwise a new controller starts only once `kantctld
-        /// found` has started the cluster on this host, or `kantctld join` has added this host to
-        /// it.
+        /// starts a cluster of its own. Otherwise a new controller starts only after the command
+        /// `kantctld found` on this host, which starts the cluster, or `kantctld join`, which adds
+        /// this host to it.
         peers: Vec<String> = Vec::new(),
         /// This controller's name in messages. Empty: the host name.
         name: String = String::new(),

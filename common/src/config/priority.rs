@@ -35,9 +35,10 @@ config_table! {
         /// the surplus, in percent. 0: not at all, and the use of queues is not recorded. A queue's
         /// due is its `weight` divided by the sum of the weights of the queues that want surplus
         /// and have the same parent and `priority`. While other queues want surplus, a queue gets
-        /// none once the fraction of the cluster's GPU time that it used reaches twice its due
-        /// (with 100) or three times its due (with 50). Example for 100: a queue with a fifth of
-        /// these weights gets no surplus once it has used two fifths of the GPU time.
+        /// none once it has used a fraction of the cluster's GPU time of 1 + 100 /
+        /// `past_use_percent` times its due: twice its due with 100, three times with 50. Example
+        /// for 100: a queue with a fifth of these weights gets no surplus once it has used two
+        /// fifths of the GPU time.
         past_use_percent: u32 = Factors::default().past_use_percent,
     }
 }

@@ -67,10 +67,10 @@ config_table! {
         /// time limit. `expected`: the mean of the last two runs of similar jobs of the same user,
         /// at most the time limit; `backfill_candidates` then also uses this time in place of the
         /// time limit. Planned starts are always computed from time limits. A job that runs longer
-        /// than expected may delay the planned start of the first job of the queue. While one job
-        /// stays the first, all such delays together come to at most twice its own time limit. A
-        /// new leader starts to add them up from zero. Only with `backfill_depth = 1` and
-        /// `backfill_reservation = "floating"`.
+        /// than expected may delay the planned start of the first job of the queue. As long as the
+        /// same job stays the first, such delays add up to at most twice its time limit; they are
+        /// counted anew when another controller becomes the leader. Only with `backfill_depth = 1`
+        /// and `backfill_reservation = "floating"`.
         backfill_run_times: RunTimes = RunTimes::default(),
         /// When the first job of the queue has waited for this long, e.g. `2h`, preemptible jobs of
         /// the queue that overtook it are preempted, as few as possible. A job has overtaken the
@@ -131,21 +131,20 @@ config_table! {
         /// With `fair_sharing`: a job is not preempted by jobs of other queues before it has run
         /// for this long, e.g. `1h`. Empty: as in the parent. If the queues of the running and the
         /// waiting job have the same parent, the value of the running job's queue applies.
-        /// Otherwise go up from the running job's queue, which counts too, and stop just below the
-        /// first queue that is also an ancestor of the waiting job's queue, or at the top: the
-        /// value of the queue where you stop applies. Example: the queue `vision` is below `lab`,
-        /// and `night` below `ops`; a job of `vision` is protected from one of `night` by the value
-        /// of `lab`.
+        /// Otherwise the value of one ancestor applies: the highest one of the running job's queue,
+        /// or this queue itself, that is not also an ancestor of the waiting job's queue. Example:
+        /// the queue `vision` is below `lab`, and `night` below `ops`; a job of `vision` is
+        /// protected from one of `night` by the value of `lab`.
         reclaim_runtime_min: String = String::new(),
         /// Allow jobs to share a GPU (`--gpus=0.5`). A job that uses more GPU memory than its share
         /// is ended (`hold_gpu_memory` in kantd.toml); until then, other jobs on that GPU may run
         /// out of memory.
         share_gpus: bool = false,
-        /// What the kernel refuses the jobs of the queue (docs/operating/nodes.md). `default`:
-        /// loading kernel modules, setting the clock, raw devices and the like, also to programs
-        /// that run as root by a setuid bit. `strict`: also new namespaces, mounts, kernel keys,
-        /// io_uring and performance counters; and no program gains rights by a setuid bit. `off`:
-        /// nothing. A change applies to jobs that start later.
+        /// Which system calls the jobs of the queue cannot make (docs/operating/nodes.md).
+        /// `default`: those for kernel modules, clocks, raw devices and the like; setuid programs
+        /// cannot make them either. `strict`: also those for namespaces, mounts, kernel keys,
+        /// io_uring and performance counters; and setuid programs run without the rights of their
+        /// owner. `off`: no restriction. A change applies to jobs that start later.
         sandbox: Sandbox = Sandbox::default(),
     }
 }
