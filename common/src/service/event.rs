@@ -29,7 +29,7 @@ pub enum ScaledBy {
 pub enum StopReason {
     /// Fewer replicas are wanted.
     ScaledDown,
-    /// Another revision takes its place.
+    /// A replica of another revision, or on another node, takes its place.
     Replaced,
     /// The service is stopped.
     ServiceStopped,
@@ -39,7 +39,7 @@ impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::ScaledDown => "fewer replicas are wanted",
-            Self::Replaced => "another revision takes its place",
+            Self::Replaced => "another replica takes its place",
             Self::ServiceStopped => "the service was stopped",
         })
     }

@@ -14,7 +14,7 @@ pub use autoscaler::{Autoscaler, DECIDE_EVERY};
 pub use converge::{Plan, ReplicaNow, Reports, converge};
 pub use endpoints::{EndpointNow, endpoints};
 pub use explain::explain;
-pub use readiness::{REPORTS_MAX, Readiness, Reported};
+pub use readiness::{REPORTS_MAX, Readiness, Reported, SILENCE_MAX};
 pub use routes::routes;
 pub use view::{Names, service_view};
 
@@ -44,10 +44,15 @@ pub fn plan_services(state: &State, readiness: &Readiness, now: Time) -> Plan {
 #[must_use]
 pub fn replicas(state: &State, service: &Service, readiness: &Readiness) -> Vec<ReplicaNow> {
     let replicas = state.replicas_of(&service.name);
-    replicas.filter_map(|record| replica_now(service, record, readiness)).collect()
+    replicas.filter_map(|record| replica_now(state, service, record, readiness)).collect()
 }
 
-fn replica_now(service: &Service, record: &Record, readiness: &Readiness) -> Option<ReplicaNow> {
+fn replica_now(
+    state: &State,
+    service: &Service,
+    record: &Record,
+    readiness: &Readiness,
+) -> Option<ReplicaNow> {
     let replica = record.spec.ask.replica.as_ref()?;
     let (index, element) = record.elements.first_key_value()?;
     let key = record.key(*index);
@@ -60,6 +65,9 @@ fn replica_now(service: &Service, record: &Record, readiness: &Readiness) -> Opt
     let reported = readiness.ready_since(id);
     let ready_since = running_at.and(reported.or(running_at.filter(|_| !has_probes)));
     let unready_since = running_at.and(readiness.unready_since(id)).filter(|_| has_probes);
+    let is_drained = |node| state.node(node).is_some_and(|node| node.drain.is_some());
+    let shares = element.run.iter().flat_map(|run| run.allocation.shares());
+    let must_leave = running_at.is_some() && shares.map(|share| &share.node).any(is_drained);
     let end = element.run.as_ref().and_then(|run| run.end.as_ref());
     Some(ReplicaNow {
         key,
@@ -69,6 +77,7 @@ fn replica_now(service: &Service, record: &Record, readiness: &Readiness) -> Opt
         phase: element.phase,
         comes_back: end.is_some_and(|end| end.requeue),
         running_at,
+        must_leave,
         ready_since,
         unready_since,
     })

@@ -30,8 +30,8 @@ pub fn forget_node_reports(core: &Core) {
 
 /// Forgets what nodes reported of jobs that have ended since.
 fn forget_ended(core: &Core) {
-    let state = core.state.read();
-    core.readiness.write().prune(&state);
+    let (state, now) = (core.state.read(), core.now());
+    core.readiness.write().prune(&state, now);
     core.idle_gpus.write().prune(&state);
 }
 

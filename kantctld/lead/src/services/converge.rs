@@ -7,8 +7,12 @@
 //!
 //! Which replicas are ready is known from the reports of nodes, which a new leader does not have
 //! yet. Until they are there, also those on other services in the table of routers, it stops no
-//! replica that runs; later, one whose node is not in
-//! contact is neither counted as ready nor stopped for not being so.
+//! replica that runs. Later, one on which there is no report, or whose node has been out of contact
+//! for [`SILENCE_MAX`](super::readiness::SILENCE_MAX), is neither counted as ready nor stopped for
+//! not being so.
+//!
+//! Replicas on drained nodes are stopped, as far as `max_parallel` may be missing; their places are
+//! filled elsewhere.
 
 mod gang;
 mod role;
@@ -35,6 +39,8 @@ pub struct ReplicaNow {
     pub comes_back: bool,
     /// `None`: it does not run.
     pub running_at: Option<Time>,
+    /// It runs on a node that is drained.
+    pub must_leave: bool,
     /// `None`: it is not known to be ready.
     pub ready_since: Option<Time>,
     /// `None`: it is not known not to be ready.

@@ -3,6 +3,7 @@
 
 use common::id::{AttemptId, NodeName, ServiceName};
 use common::job::{Phase, ReplicaHealth, ReplicaStatus};
+use common::node::Contact;
 use common::time::{Span, Time};
 use state::State;
 use state::service::Service;
@@ -10,6 +11,11 @@ use std::collections::BTreeMap;
 
 /// How long a new leader waits for the reports of all nodes.
 pub const REPORTS_MAX: Span = Span::from_seconds(15);
+
+/// For how long the last reports of a node count once it is out of contact. Then its replicas leave
+/// the discovery, and come back when it reports again. It is longer than a restart of kantd.
+/// Source: Kubernetes, node-monitor-grace-period (40 s by default).
+pub const SILENCE_MAX: Span = Span::from_seconds(40);
 
 /// The last report on a replica.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,12 +107,17 @@ impl Readiness {
         running.all(|id| self.get(id).is_some())
     }
 
-    /// Forgets the replicas that have ended.
-    pub fn prune(&mut self, state: &State) {
-        self.by_attempt.retain(|id, _| {
-            state.element(id.key).is_some_and(|(_, element)| {
+    /// Forgets the replicas that have ended, and those on nodes that have been silent for too long.
+    pub fn prune(&mut self, state: &State, now: Time) {
+        let is_silent = |node: &NodeName| match state.node(node).map(|node| node.contact) {
+            Some(Contact::Silent { since }) => now.since(since) >= SILENCE_MAX,
+            _ => false,
+        };
+        self.by_attempt.retain(|id, reported| {
+            let element = state.element(id.key).map(|(_, element)| element);
+            element.is_some_and(|element| {
                 element.attempt == id.attempt && element.phase.holds_resources()
-            })
+            }) && !is_silent(&reported.node)
         });
     }
 

@@ -139,7 +139,7 @@ impl Cluster {
         }
         self.services.is_due = false;
         let scaled = self.autoscale_if_due();
-        self.services.readiness.prune(&self.state);
+        self.services.readiness.prune(&self.state, self.now);
         let plan = services::plan_services(&self.state, &self.services.readiness, now);
         self.services.look_at = plan.look_at;
         let commands: Vec<Command> = plan.commands.into_iter().chain(scaled).collect();

@@ -142,7 +142,7 @@ impl Lead {
         self.services.is_notified = false;
         let scaled = self.decide_policies(now_ms, now, state);
         let services = &mut self.services;
-        services.readiness.prune(state);
+        services.readiness.prune(state, now);
         match self.mutant {
             Some(Mutant::CountOldProbe) => {
                 services.old.count(state, &mut services.readiness, now);

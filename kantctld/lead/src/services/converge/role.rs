@@ -32,14 +32,21 @@ impl Step<'_> {
         let mut current: Vec<&ReplicaNow> = alive().filter(is_current).collect();
         let mut old: Vec<&ReplicaNow> = alive().filter(|one| !is_current(one)).collect();
         let taken = own().filter(is_current).map(|replica| replica.ordinal).collect();
+        let mut surplus = current.len() + old.len();
         if self.is_known {
             self.scale_down(&mut current, &mut old, plan);
         }
+        surplus -= current.len() + old.len();
         if !self.is_held {
             self.start(&current, &old, &taken, plan);
         }
         if self.is_known {
+            let before = plan.commands.len();
             self.replace(&current, &old, plan);
+            // What stops otherwise is counted first; the next step goes on.
+            if plan.commands.len() == before && surplus == 0 {
+                self.leave_drained_nodes(&current, &old, plan);
+            }
         }
     }
 
@@ -182,6 +189,22 @@ impl Step<'_> {
         }
         let soon = current.iter().chain(old).filter_map(|one| one.healthy_at(&self.spec.update));
         soon.filter(|at| *at > self.now).for_each(|at| plan.look_again(at));
+    }
+
+    /// Stops replicas on drained nodes, as far as enough others remain. Each gets its place again on
+    /// another node, before the next one stops.
+    fn leave_drained_nodes(&self, current: &[&ReplicaNow], old: &[&ReplicaNow], plan: &mut Plan) {
+        let all = || current.iter().chain(old);
+        let ready = all().filter(|one| one.is_ready()).count();
+        let kept = self.wanted().saturating_sub(self.spec.update.max_parallel) as usize;
+        let mut surplus = Surplus { ready, kept };
+        let mut leaving: Vec<&&ReplicaNow> = all().filter(|one| one.must_leave).collect();
+        leaving.sort_by_key(|one| self.stop_order(one));
+        for replica in leaving.into_iter().take(AT_ONCE) {
+            if surplus.try_stop(replica) {
+                plan.commands.push(stop(replica, StopReason::Replaced));
+            }
+        }
     }
 }
 

@@ -100,7 +100,7 @@ impl World {
 
     /// One second: commands are carried out, then replicas do what they do, then the judge looks.
     fn tick(&mut self) {
-        self.readiness.prune(&self.house.state);
+        self.readiness.prune(&self.house.state, self.house.now);
         let plan = plan_services(&self.house.state, &self.readiness, self.house.now);
         for command in plan.commands {
             self.house.apply(command);

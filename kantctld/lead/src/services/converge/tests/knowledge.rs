@@ -276,3 +276,43 @@ fn fewer_replicas_also_end_while_canaries_wait_or_the_update_is_paused() {
         assert_eq!((old, new), (1, canary as usize));
     }
 }
+
+#[test]
+fn replicas_on_a_drained_node_stop_as_many_at_a_time_as_may_be_missing() {
+    let mut world = World::new();
+    world.house.apply(deployment("a", three_replicas));
+    world.ticks(20);
+    let (actor, name, reason) = (testkit::house::OPERATOR, name("n"), "fan".to_owned());
+    world.house.apply(Command::DrainNode { actor, name, reason });
+    assert_eq!(world.stops(), [StopReason::Replaced]);
+    for command in plan_services(&world.house.state, &world.readiness, world.house.now).commands {
+        world.house.apply(command);
+    }
+    assert_eq!((world.stops().len(), world.starts()), (0, 0), "it is missing, and still ends");
+    let ending = world.replicas().into_iter().find(ReplicaNow::is_ending).unwrap();
+    let id = world.house.element(ending.key).attempt_id(ending.key);
+    world.house.report("n", id, end(EndCause::Stopped, 0));
+    assert_eq!((world.stops().len(), world.starts()), (0, 1));
+}
+
+#[test]
+fn replicas_of_a_silent_node_are_not_ready_until_it_reports_again() {
+    let mut world = World::new();
+    world.house.apply(deployment("a", three_replicas));
+    world.ticks(20);
+    world.house.silence("n");
+    let silent_for = |world: &mut World, seconds| {
+        world.house.wait(seconds);
+        world.readiness.prune(&world.house.state, world.house.now);
+        let service = world.service().unwrap();
+        let found = crate::services::endpoints(&world.house.state, service, &world.readiness);
+        (world.ready(), found.len())
+    };
+    assert_eq!(silent_for(&mut world, 39), (3, 3), "kantd may be restarted");
+    assert_eq!(silent_for(&mut world, 2), (0, 0));
+    assert_eq!((world.stops().len(), world.starts()), (0, 0), "they may still run");
+    let hello = world.house.hello("n", inventory(CPUS, 256, 0), &[]);
+    world.house.apply(hello);
+    world.report(1, ReplicaHealth::Ready);
+    assert_eq!(world.ready(), 1);
+}
