@@ -1,5 +1,6 @@
 //! Probe of the machine as configured: its inventory, how jobs can be confined, and what cannot be
-//! enforced. Changes nothing but a probe cgroup, which is removed.
+//! enforced. Changes nothing but a probe cgroup, which is removed, and as root it loads the kernel
+//! module that CUDA needs.
 
 use crate::cgroup::{self, CgroupError, CgroupParent};
 use crate::config::Settings;
@@ -64,7 +65,9 @@ pub fn probe_node(settings: &Settings) -> Result<NodeProbe, NodeProbeError> {
         (Some(nvidia), Some(amd)) => Some(nvidia.merge_vendor(amd)),
         (nvidia, amd) => nvidia.or(amd),
     };
-    missing.extend(gpu::uvm::make_device(Path::new("/"), "nvidia-modprobe"));
+    if nix::unistd::geteuid().is_root() {
+        missing.extend(gpu::uvm::make_device(Path::new("/"), "nvidia-modprobe"));
+    }
     let symptoms = missing_gpus(&gpu_numbers, gpus.as_ref());
     if let Some(found) = &mut gpus {
         gpu_numbers.assign_numbers(found);

@@ -214,11 +214,13 @@ impl Replica {
     async fn watch_readiness(&self, readiness: &Probe) {
         // One that was ready before kantd was restarted stays so until it has failed often enough.
         let (mut successes, mut failures, mut is_ready) = (0_u32, 0_u32, self.was_probed);
+        // Whether its ports were checked since it was not ready, or since kantd was restarted.
+        let mut is_checked = false;
         loop {
             let mut result = self.probe(readiness).await;
-            // While it is ready, its own program holds its ports.
-            if result.is_ok() && !is_ready {
+            if result.is_ok() && !is_checked {
                 result = self.check_listeners().await;
+                is_checked = result.is_ok();
             }
             match result {
                 Ok(()) => {
@@ -232,6 +234,7 @@ impl Replica {
                     (successes, failures) = (0, failures.saturating_add(1));
                     is_ready &= failures < readiness.failures;
                     if !is_ready {
+                        is_checked = false;
                         self.publish(ReplicaHealth::NotReady, Some(&failure));
                     }
                 }

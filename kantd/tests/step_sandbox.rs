@@ -21,6 +21,11 @@ fn unshare() -> String {
     call(libc::SYS_unshare, libc::CLONE_NEWUSER.unsigned_abs().into())
 }
 
+/// Without a size of its arguments it is EINVAL.
+fn clone3() -> String {
+    call(libc::SYS_clone3, 0)
+}
+
 /// What a job of this sandbox prints.
 async fn printed(harness: &mut StepHarness, sandbox: Sandbox, script: &str) -> Vec<String> {
     let mut order = harness.order(&format!("({script}) > {sandbox:?} 2>&1\ntrue"));
@@ -33,16 +38,29 @@ async fn printed(harness: &mut StepHarness, sandbox: Sandbox, script: &str) -> V
 #[tokio::test]
 async fn default_refuses_what_administrators_do_and_strict_also_namespaces() {
     let Some(mut harness) = StepHarness::new().await else { return };
-    let script = format!("{}; {}; echo one | cat", set_clock(), unshare());
+    let script = format!("{}; {}; {}; echo one | cat", set_clock(), unshare(), clone3());
     let mut errors = Vec::new();
     for sandbox in [Sandbox::Off, Sandbox::Default, Sandbox::Strict] {
         errors.push(printed(&mut harness, sandbox, &script).await);
     }
     // 1 is EPERM, 22 EINVAL. A host may forbid namespaces by itself: then it does so for all.
     let namespaces = errors[0][1].clone();
-    assert_eq!(errors[0], ["22", &namespaces, "one"]);
-    assert_eq!(errors[1], ["1", &namespaces, "one"]);
-    assert_eq!(errors[2], ["1", "1", "one"]);
+    assert_eq!(errors[0], ["22", &namespaces, "22", "one"]);
+    assert_eq!(errors[1], ["1", &namespaces, "22", "one"]);
+    // 38 is ENOSYS.
+    assert_eq!(errors[2], ["1", "1", "38", "one"]);
+}
+
+#[tokio::test]
+async fn strict_refuses_to_clone_into_namespaces_also_by_the_numbers_of_x32() {
+    let Some(mut harness) = StepHarness::new().await else { return };
+    let flags = libc::CLONE_NEWUSER.unsigned_abs().into();
+    let mut calls = vec![call(libc::SYS_clone, flags)];
+    if cfg!(target_arch = "x86_64") {
+        calls.push(call(libc::SYS_clone | 0x4000_0000, flags));
+    }
+    let errors = printed(&mut harness, Sandbox::Strict, &calls.join("; ")).await;
+    assert_eq!(errors, vec!["1"; calls.len()]);
 }
 
 #[tokio::test]

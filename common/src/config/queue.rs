@@ -141,10 +141,11 @@ config_table! {
         /// out of memory.
         share_gpus: bool = false,
         /// Which system calls the jobs of the queue cannot make (docs/operating/nodes.md).
-        /// `default`: those for kernel modules, clocks, raw devices and the like; setuid programs
+        /// `default`: those for kernel modules, clocks, reboots and the like; setuid programs
         /// cannot make them either. `strict`: also those for namespaces, mounts, kernel keys,
         /// io_uring and performance counters; and setuid programs run without the rights of their
-        /// owner. `off`: no restriction. A change applies to jobs that start later.
+        /// owner. `off`: no restriction. Queues below do not inherit it. A change applies to jobs
+        /// that start later.
         sandbox: Sandbox = Sandbox::default(),
     }
 }

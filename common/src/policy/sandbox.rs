@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 pub enum Sandbox {
     /// Nothing is refused.
     Off,
-    /// What no job needs: loading kernel modules, changing the clock, raw devices.
+    /// What only administrators do: loading kernel modules, setting clocks, rebooting.
     #[default]
     Default,
-    /// Also what only administrators, containers and profilers need; setuid programs gain no
-    /// rights.
+    /// Also what containers, mounts and profilers need; setuid programs gain no rights, and 32-bit
+    /// programs do not run.
     Strict,
 }

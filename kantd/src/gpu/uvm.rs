@@ -1,16 +1,21 @@
-//! The device file of the kernel module nvidia-uvm, which every CUDA program opens. On many hosts
-//! the first CUDA program makes it, through the setuid program nvidia-modprobe; a job in a sandbox
+//! The kernel module nvidia-uvm and its device file, which every CUDA program opens. On many hosts
+//! the first CUDA program loads it, through the setuid program nvidia-modprobe; a job in a sandbox
 //! may not load modules, so kantd does it at its start.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Makes the device file if the NVIDIA driver is loaded and the file is missing. `root`: where
-/// /proc and /dev are. Returns a sentence if it is still missing.
+/// Loads the module and makes its device file if the NVIDIA driver is loaded and one of them is
+/// missing; the file alone outlives the module. `root`: where /proc and /dev are. Returns a sentence
+/// if one is still missing.
 ///
 /// Source: man nvidia-modprobe, `-u` and `-c`.
 pub fn make_device(root: &Path, program: &str) -> Option<String> {
-    let is_missing = || !root.join("dev/nvidia-uvm").exists();
+    let is_missing = || {
+        let devices = std::fs::read_to_string(root.join("proc/devices")).unwrap_or_default();
+        let is_loaded = devices.split_whitespace().any(|word| word == "nvidia-uvm");
+        !is_loaded || !root.join("dev/nvidia-uvm").exists()
+    };
     if !root.join("proc/driver/nvidia/version").exists() || !is_missing() {
         return None;
     }
@@ -22,8 +27,8 @@ pub fn make_device(root: &Path, program: &str) -> Option<String> {
         Err(error) => format!("failed to run nvidia-modprobe: {error}"),
     };
     Some(format!(
-        "CUDA programs: /dev/nvidia-uvm is missing: {why}; load the kernel module nvidia-uvm at \
-         boot and restart kantd"
+        "CUDA programs: the kernel module nvidia-uvm or its device file is missing: {why}; load it \
+         at boot and restart kantd"
     ))
 }
 
@@ -44,19 +49,19 @@ mod tests {
         assert!(missing.contains("failed to run nvidia-modprobe: No such file"), "{missing}");
         let failed = make_device(root, "/bin/false").unwrap();
         assert!(failed.contains("ended with exit status: 1"), "{failed}");
+        // The module was unloaded, and its file stayed.
         fs::create_dir(root.join("dev")).unwrap();
+        fs::write(root.join("dev/nvidia-uvm"), "").unwrap();
+        assert!(make_device(root, "/bin/false").is_some());
         let program = root.join("modprobe");
-        fs::write(
-            &program,
-            "#!/bin/sh\n[ \"$*\" = '-u -c=0' ] && : > \"${0%/*}/dev/nvidia-uvm\"\n",
-        )
-        .unwrap();
+        let load = "[ \"$*\" = '-u -c=0' ] && echo '511 nvidia-uvm' > \"${0%/*}/proc/devices\"";
+        fs::write(&program, format!("#!/bin/sh\n{load}\n")).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         // A child of another test can have the file open for a moment, and then it does not run.
         let program = format!("{}", program.display());
         while let Some(why) = make_device(root, &program) {
             assert!(why.contains("Text file busy"), "{why}");
         }
-        assert!(root.join("dev/nvidia-uvm").exists());
+        assert!(root.join("proc/devices").exists());
     }
 }

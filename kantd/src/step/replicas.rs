@@ -6,7 +6,8 @@ use common::id::AttemptId;
 use common::job::PortGrant;
 use common::sync::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{Ipv4Addr, TcpListener};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -83,7 +84,13 @@ impl Replicas {
     }
 }
 
-/// Whether nothing listens on this port.
+/// Whether nothing listens on this port, also at addresses of IPv6 alone.
 fn is_free(port: u16) -> bool {
-    TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).is_ok()
+    let addresses: [IpAddr; 2] = [Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
+    // A host without IPv6 refuses the second one for another reason.
+    let is_taken = |address: &IpAddr| {
+        let error = TcpListener::bind((*address, port)).err();
+        error.is_some_and(|error| error.kind() == io::ErrorKind::AddrInUse)
+    };
+    !addresses.iter().any(is_taken)
 }

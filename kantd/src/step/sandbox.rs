@@ -20,6 +20,9 @@ pub struct Prepared {
     /// The capabilities that programs cannot get.
     dropped: Vec<u32>,
     no_new_privileges: bool,
+    /// A process that cannot have it does not start. Where `default` cannot be applied, kantd says
+    /// so at its start ([`check_support`]).
+    is_required: bool,
 }
 
 impl Prepared {
@@ -33,11 +36,17 @@ impl Prepared {
         let is_strict = sandbox == Sandbox::Strict;
         let mut filters = Vec::new();
         if is_strict || (sandbox == Sandbox::Default && is_root) {
-            filters.push(filter(refuse_all(lists::ADMINISTRATION), libc::EPERM)?);
+            let mut first = filter(refuse_all(lists::ADMINISTRATION), libc::EPERM)?;
+            if !is_strict {
+                allow_other_architectures(&mut first);
+            }
+            filters.push(first);
         }
         if is_strict && !in_container {
             let mut rules = refuse_all(lists::STRICT);
-            rules.insert(libc::SYS_clone, new_namespaces()?);
+            for number in with_x32(libc::SYS_clone) {
+                rules.insert(number, namespace_rules()?);
+            }
             filters.push(filter(rules, libc::EPERM)?);
             filters.push(filter(refuse_all(&[lists::CLONE3]), libc::ENOSYS)?);
         }
@@ -47,18 +56,22 @@ impl Prepared {
             Sandbox::Default => lists::ADMINISTRATORS_CAPABILITIES.to_vec(),
             Sandbox::Strict => (0..=lists::CAPABILITY_MAX).collect(),
         };
-        Ok(Self { filters, dropped, no_new_privileges: is_strict })
+        Ok(Self { filters, dropped, no_new_privileges: is_strict, is_required: is_strict })
     }
 
     /// Applies it to the calling process, before it becomes the job's user. Safe between fork and
     /// exec. On failure errno is that of the failed call.
     pub fn apply(&self) -> bool {
-        self.no_new_privileges_set()
+        self.apply_all() || !self.is_required
+    }
+
+    fn apply_all(&self) -> bool {
+        self.set_no_new_privileges()
             && self.dropped.iter().all(|capability| drop_capability(*capability))
             && self.filters.iter().all(install)
     }
 
-    fn no_new_privileges_set(&self) -> bool {
+    fn set_no_new_privileges(&self) -> bool {
         // SAFETY: passes numbers.
         !self.no_new_privileges
             || unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } == 0
@@ -82,27 +95,44 @@ struct FilterProgram {
 fn install(filter: &BpfProgram) -> bool {
     // The kernel accepts at most 4,096 instructions.
     let program = FilterProgram { length: filter.len() as u16, filter: filter.as_ptr() };
+    // Otherwise kernels before 5.16 make all filtered processes slower, against attacks on
+    // speculative execution that a filter of a whole job does not need.
+    let flags = libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW;
+    let operation = libc::SECCOMP_SET_MODE_FILTER;
     // SAFETY: the program points to live instructions of the length passed.
-    unsafe {
-        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const program) == 0
-    }
+    unsafe { libc::syscall(libc::SYS_seccomp, operation, flags, &raw const program) == 0 }
 }
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Refuses these calls whatever their arguments.
 fn refuse_all(calls: &[(&str, i64)]) -> Rules {
-    // The same call of the x32 interface, where the kernel has it (syscall(2)).
+    calls.iter().flat_map(|(_, number)| with_x32(*number)).map(|number| (number, vec![])).collect()
+}
+
+/// The number of a call, and that of the same call of the x32 interface, where a kernel has it
+/// (syscall(2); arch/x86/entry/syscalls/syscall_64.tbl).
+fn with_x32(number: i64) -> Vec<i64> {
     const X32: i64 = 0x4000_0000;
-    let numbers = calls.iter().flat_map(|(_, number)| match cfg!(target_arch = "x86_64") {
-        true => vec![*number, *number | X32],
-        false => vec![*number],
-    });
-    numbers.map(|number| (number, Vec::new())).collect()
+    const KEXEC_LOAD_X32: i64 = 528;
+    match (cfg!(target_arch = "x86_64"), number) {
+        (false, _) => vec![number],
+        (true, libc::SYS_kexec_load) => vec![number, KEXEC_LOAD_X32 | X32],
+        (true, _) => vec![number, number | X32],
+    }
+}
+
+/// Lets calls of other architectures pass, such as those of 32-bit programs, which the compiler of
+/// filters would end: the third instruction is where it decides.
+fn allow_other_architectures(filter: &mut BpfProgram) {
+    if let Some(decision) = filter.get_mut(2).filter(|one| one.k == libc::SECCOMP_RET_KILL_PROCESS)
+    {
+        decision.k = libc::SECCOMP_RET_ALLOW;
+    }
 }
 
 /// Matches a clone(2) with any flag for a namespace, which is in its first argument.
-fn new_namespaces() -> Result<Vec<SeccompRule>, BackendError> {
+fn namespace_rules() -> Result<Vec<SeccompRule>, BackendError> {
     let rule = |(_, flag): &(&str, u64)| {
         let masked = SeccompCmpOp::MaskedEq(*flag);
         let condition = SeccompCondition::new(0, SeccompCmpArgLen::Qword, masked, *flag)?;
@@ -140,10 +170,18 @@ pub fn oci_filter(sandbox: Sandbox) -> Option<Value> {
     Some(json!({ "defaultAction": "SCMP_ACT_ALLOW", "syscalls": refused }))
 }
 
-/// Adds a sentence if jobs of the default sandbox have none.
+/// Tries the default sandbox on a thread that ends afterwards; adds a sentence if jobs have none.
 pub fn check_support(missing: &mut Vec<String>) {
+    let without = "jobs have no sandbox, and none start with `sandbox = \"strict\"`";
+    let tried = std::thread::spawn(|| match Prepared::new(Sandbox::Default, true, false) {
+        Ok(prepared) if prepared.apply_all() => None,
+        Ok(_) => Some(nix::Error::last().to_string()),
+        Err(error) => Some(error.to_string()),
+    });
     if !nix::unistd::geteuid().is_root() {
         missing.push("`sandbox = \"default\"` of queues: kantd does not run as root".to_owned());
+    } else if let Ok(Some(why)) = tried.join() {
+        missing.push(format!("{without}: {why}"));
     }
 }
 
@@ -162,6 +200,13 @@ mod tests {
         assert_eq!(sizes(Sandbox::Default, true).0, 1);
         assert_eq!(sizes(Sandbox::Strict, false), (3, 0, true));
         assert_eq!(sizes(Sandbox::Strict, true), (3, 64, true));
+    }
+
+    #[test]
+    fn only_the_default_lets_programs_of_other_architectures_pass() {
+        let foreign = |sandbox| Prepared::new(sandbox, true, false).unwrap().filters[0][2].k;
+        assert_eq!(foreign(Sandbox::Default), libc::SECCOMP_RET_ALLOW);
+        assert_eq!(foreign(Sandbox::Strict), libc::SECCOMP_RET_KILL_PROCESS);
     }
 
     #[test]

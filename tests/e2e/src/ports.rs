@@ -1,4 +1,4 @@
-//! Ports for daemons and services. Many clusters run at once on one host: each gets ports of its
+//! Ports for daemons and services. Many clusters run at once in one process: each gets ports of its
 //! own, since a port that was found free and released can be taken before its daemon binds it.
 
 use anyhow::Context as _;
@@ -32,7 +32,7 @@ pub(crate) fn service_ports() -> String {
     format!("{first}-{}", first + REPLICAS_PER_NODE - 1)
 }
 
-/// The first port of the next block. Processes that run at once begin at different ones.
+/// The first port of the next block. Processes that run at once mostly begin at different ones.
 fn next(given: &AtomicU32, range: &Range<u16>, block: u16) -> u16 {
     let blocks = range.len() as u32 / u32::from(block);
     let start = std::process::id().wrapping_mul(617);

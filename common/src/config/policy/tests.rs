@@ -4,7 +4,7 @@ use super::*;
 use crate::config::read;
 use crate::gpu::GpuKind;
 use crate::id::{Gid, NodeName, Uid};
-use crate::policy::{Behind, Order, Placement, QuotaMode, VictimMode};
+use crate::policy::{Behind, Order, Placement, QuotaMode, Sandbox, VictimMode};
 use crate::time::Span;
 use crate::unit::{Bytes, Cpus, Gpus};
 
@@ -65,6 +65,7 @@ preemptible = true
 victims = "cancel"
 runtime_min = "10m"
 share_gpus = true
+sandbox = "strict"
 
 [[queue]]
 name = "serve"
@@ -120,6 +121,7 @@ fn every_key_arrives_where_it_belongs() {
     assert!(preemption.by_priority && !preemption.reclaim && preemption.preemptible);
     assert_eq!(preemption.victims, VictimMode::Cancel);
     assert_eq!(preemption.runtime_min, Span::from_minutes(10));
+    assert_eq!((train.sandbox, serve.sandbox), (Sandbox::Strict, Sandbox::Default));
     assert!(train.share_gpus && train.default, "the first with none below is the default");
     assert_eq!(serve.quota.mode, QuotaMode::Isolated);
     assert_eq!((serve.nodes.len(), serve.zone.as_ref().unwrap().as_str()), (2, "inference"));

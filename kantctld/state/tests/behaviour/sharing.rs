@@ -4,6 +4,7 @@ use crate::house::{House, attempt, exited, name, queue, settings, share, tasks_o
 use common::gpu_parts::{GpuParts, PartSize};
 use common::id::{GpuIndex, JobKey};
 use common::job::{Ask, Phase};
+use common::policy::Sandbox;
 use common::reason::Refusal;
 use common::resource::{Allocation, GpuRequest, Request, Share};
 use common::unit::{Bytes, GpuMilli, Gpus, Tasks};
@@ -18,6 +19,18 @@ fn house() -> House {
     let queues = vec![shares, queue("whole", false)];
     house.apply(Command::Configure(Settings { queues, ..settings() }));
     house
+}
+
+#[test]
+fn a_launch_order_has_the_sandbox_of_its_queue() {
+    let mut house = House::new();
+    let mut strict = queue("main", true);
+    strict.sandbox = Sandbox::Strict;
+    house.apply(Command::Configure(Settings { queues: vec![strict], ..settings() }));
+    let key = house.job();
+    let id = house.start(key, vec![share("g1", 0, 2, &[])]);
+    let order = state::desired::launch_order(&house.state, id, &name("g1")).unwrap();
+    assert_eq!(order.sandbox, Sandbox::Strict);
 }
 
 fn asks(gpus: GpuRequest) -> Ask {

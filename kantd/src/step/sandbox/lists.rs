@@ -1,7 +1,7 @@
 //! The system calls and capabilities that sandboxes refuse.
 
-/// Only administrators make these calls, and the kernel lets only them. Refused by `default` and
-/// `strict`, so that a fault in its own check or in a setuid program is of no use.
+/// Only administrators make these calls. Refused by `default` and `strict`, so that a fault in the
+/// kernel's own check or in a setuid program is of no use.
 pub const ADMINISTRATION: &[(&str, i64)] = &[
     ("acct", libc::SYS_acct),
     ("bpf", libc::SYS_bpf),
@@ -16,8 +16,6 @@ pub const ADMINISTRATION: &[(&str, i64)] = &[
     ("kexec_file_load", libc::SYS_kexec_file_load),
     ("kexec_load", libc::SYS_kexec_load),
     ("open_by_handle_at", libc::SYS_open_by_handle_at),
-    ("quotactl", libc::SYS_quotactl),
-    ("quotactl_fd", libc::SYS_quotactl_fd),
     ("reboot", libc::SYS_reboot),
     ("settimeofday", libc::SYS_settimeofday),
     ("swapoff", libc::SYS_swapoff),
@@ -64,17 +62,16 @@ pub const NAMESPACES: &[(&str, u64)] = &[
     ("CLONE_NEWUTS", libc::CLONE_NEWUTS as u64),
 ];
 
-/// What a setuid program cannot get under `default` (linux/capability.h). It keeps what `su`,
-/// `mount.fuse`, `ping` and the starter of Apptainer need.
+/// What a setuid program cannot get under `default` (linux/capability.h). It keeps what `su`, FUSE,
+/// `ping`, Apptainer (device files of loops), `nvidia-modprobe` (device files of GPUs) and LIKWID
+/// (model-specific registers) need.
 pub const ADMINISTRATORS_CAPABILITIES: &[u32] = &[
     9,  // CAP_LINUX_IMMUTABLE
     16, // CAP_SYS_MODULE
-    17, // CAP_SYS_RAWIO
     20, // CAP_SYS_PACCT
     22, // CAP_SYS_BOOT
     25, // CAP_SYS_TIME
     26, // CAP_SYS_TTY_CONFIG
-    27, // CAP_MKNOD
     30, // CAP_AUDIT_CONTROL
     32, // CAP_MAC_OVERRIDE
     33, // CAP_MAC_ADMIN

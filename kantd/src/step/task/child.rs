@@ -5,7 +5,7 @@ use crate::step::loginuid;
 use std::os::fd::RawFd;
 use std::ptr;
 
-/// The steps of starting a process, in their order.
+/// The steps of starting a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum StartStep {

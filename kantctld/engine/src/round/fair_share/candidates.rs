@@ -7,6 +7,7 @@
 //! `runtime_min`, `reclaim_runtime_min`, `yields_first`.
 
 use super::accounts::Accounts;
+use super::claim::{Claim, Lose};
 use super::moves::may_move;
 use super::wanted::Sought;
 use crate::model::cluster::NodeIndex;
@@ -18,7 +19,7 @@ use crate::model::shares::runtime::{
 use crate::model::shares::tree::{QueueAt, Tree};
 use crate::model::shares::{Amount, Place, Row};
 use crate::policy::sharing::order::Rank;
-use crate::policy::sharing::taking::{Claimant, may_have_stopped, may_have_victims};
+use crate::policy::sharing::taking::{may_have_stopped, may_have_victims};
 use crate::round::planner::RoundState;
 use common::job::PreemptReason;
 use common::time::{Span, Time};
@@ -38,16 +39,6 @@ pub(super) struct Candidate<'a> {
     pub nodes: Vec<NodeIndex>,
     /// For a job that moves: how it will wait, with its fewest tasks.
     pub again: Option<Sought<'a>>,
-}
-
-/// For what others are stopped.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Claim {
-    pub claimant: Claimant,
-    pub priority: i64,
-    pub why: PreemptReason,
-    /// Jobs of queues that may lose nothing are candidates too, which may move.
-    pub with_moves: bool,
 }
 
 type Yielding<'a> = Box<dyn Iterator<Item = (&'a Place, Time)> + 'a>;
@@ -79,16 +70,16 @@ pub(super) struct Candidates<'a> {
 }
 
 impl<'a> Candidates<'a> {
-    pub fn new(state: &RoundState<'a>, accounts: &Accounts<'a>, claim: Claim) -> Self {
+    pub fn new(state: &RoundState<'a>, accounts: &Accounts<'a>, claim: Claim, lose: Lose) -> Self {
         let tree = &accounts.tree;
         let own = claim.claimant.queue;
         let has_some = |at: QueueAt| match claim.why {
             PreemptReason::Priority => at == own,
             PreemptReason::Reclaim if at == own => false,
-            PreemptReason::Reclaim if claim.with_moves => {
-                may_have_victims(tree, &claim.claimant, at)
-            }
-            PreemptReason::Reclaim => may_have_stopped(tree, &claim.claimant, at),
+            PreemptReason::Reclaim => match lose {
+                Lose::Stopped => may_have_stopped(tree, &claim.claimant, at),
+                Lose::StoppedOrMoved => may_have_victims(tree, &claim.claimant, at),
+            },
             PreemptReason::Move => true,
             PreemptReason::HeadTimeout => false,
         };

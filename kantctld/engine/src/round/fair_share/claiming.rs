@@ -1,6 +1,6 @@
 //! Which waiting jobs have a claim on what others hold, as queues stand now.
 
-use super::candidates::Claim;
+use super::claim::Claim;
 use super::gang::Gang;
 use super::line::Turn;
 use super::place::Lacking;
@@ -70,7 +70,7 @@ impl<'a> FairRound<'a> {
         };
         let may = may && !matches!(bounded, Err(Excess::Quota(..)));
         // Nothing moves for a job that is not preemptible.
-        let with_moves = is_preemptible && self.moves_left > 0;
-        may.then_some(Claim { claimant, priority, why, with_moves })
+        let may_move = is_preemptible && self.moves_left > 0;
+        may.then_some(Claim { claimant, priority, why, may_move })
     }
 }

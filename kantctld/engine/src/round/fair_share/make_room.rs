@@ -10,7 +10,8 @@
 //! with 8 each, 2 is younger. Job 3 of a asks for 4: 2 is stopped, and its node is kept for 3.
 
 use super::accounts::ClassAt;
-use super::candidates::{Candidate, Candidates, Claim};
+use super::candidates::{Candidate, Candidates};
+use super::claim::{Claim, Lose};
 use super::gang::Gang;
 use super::line::Line;
 use super::round::FairRound;
@@ -137,19 +138,18 @@ impl<'a> FairRound<'a> {
         if claim.why == PreemptReason::Move {
             return self.move_for(gang, claim);
         }
-        // First without queues that may lose nothing: a set with one of their jobs, which cannot
-        // move either, would end the search.
-        let candidates = |with_moves| {
-            Candidates::new(&self.state, &self.accounts, Claim { with_moves, ..claim })
-        };
-        let stopped = candidates(false);
-        let with_moves = Some(candidates(true)).filter(|_| claim.with_moves);
-        let with_moves = with_moves.filter(|more| more.queues() > stopped.queues());
-        self.make_room_among(gang, claim, stopped)
-            || with_moves.is_some_and(|more| self.make_room_among(gang, claim, more))
+        // A job of a queue that may lose nothing, which cannot move either, would end the search.
+        let some = Candidates::new(&self.state, &self.accounts, claim, Lose::Stopped);
+        let queues = some.queues();
+        if self.make_room_among(gang, claim, some) {
+            return true;
+        }
+        let may_more = claim.may_move && claim.why == PreemptReason::Reclaim;
+        let new = || Candidates::new(&self.state, &self.accounts, claim, Lose::StoppedOrMoved);
+        let all = may_more.then(new).filter(|all| all.queues() > queues);
+        all.is_some_and(|all| self.make_room_among(gang, claim, all))
     }
 
-    /// The same with these candidates.
     fn make_room_among(
         &mut self,
         gang: &Gang<'a>,
@@ -165,7 +165,7 @@ impl<'a> FairRound<'a> {
         let wanted = self.wanted(gang);
         let keys: Vec<JobKey> = gang.parts.iter().map(|(job, _)| job.key).collect();
         let Claimant { queue, asks, is_preemptible } = claim.claimant;
-        let moves_max = if claim.with_moves { self.moves_left } else { 0 };
+        let moves_max = if claim.may_move { self.moves_left } else { 0 };
         let cluster = &self.state.snapshot.cluster;
         let is_within = |victims: &[Candidate<'a>]| {
             let after = tree_without(&accounts.tree, &lost_by(cluster, victims));

@@ -12,6 +12,7 @@
 
 mod accounts;
 mod asks;
+mod claim;
 mod rank;
 mod refusal;
 

@@ -6,7 +6,8 @@
 //!
 //! Example: see [`crate::round::planner`], `moving`.
 
-use super::candidates::{Candidates, Claim};
+use super::candidates::Candidates;
+use super::claim::{Claim, Lose};
 use super::gang::Gang;
 use super::round::FairRound;
 use super::search::Search;
@@ -22,7 +23,8 @@ const CANDIDATES_MAX: usize = 64;
 impl<'a> FairRound<'a> {
     /// Moves others for a job. Returns whether its room is kept.
     pub(super) fn move_for(&mut self, gang: &Gang<'a>, claim: Claim) -> bool {
-        let mut candidates = Candidates::new(&self.state, &self.accounts, claim);
+        let mut candidates =
+            Candidates::new(&self.state, &self.accounts, claim, Lose::StoppedOrMoved);
         let accounts = &self.accounts;
         let mut left = CANDIDATES_MAX;
         let mut next = |state: &RoundState<'a>| {
