@@ -64,8 +64,9 @@ const STEPS: &[Step] = &[
     Step::cargo("build", &["build", "--workspace", "--all-targets", "--locked"]),
     Step::cargo("next", &["xtask", "next-release"]),
     Step::cargo("test", TEST),
-    Step::cargo("attribute", &["xtask", "attribute-trial"]),
     Step::unless(crate::vm::missing, "vm", &["xtask", "vm", "--required"]),
+    // Its crates have the names of ours, so that cargo builds ours anew after it.
+    Step::cargo("attribute", &["xtask", "attribute-trial"]),
     Step::unless(deny_missing, "deny", &["deny", "check", "bans", "licenses", "sources"]),
     Step::unless(advisories_missing, "advisories", &["deny", "check", "advisories"]),
 ];

@@ -1,5 +1,6 @@
 //! Services on real daemons: replicas, probes, ports, updates and the discovery of endpoints.
 
+use anyhow::Context as _;
 use common::job::ReplicaHealth;
 use common::wire::api::{ReplicaView, ServiceList, ServiceState, ServiceView};
 use e2e::{Cluster, ClusterOptions, Kantctl, Person, WebClient, free_port, get, wait_for};
@@ -61,6 +62,13 @@ fn a_service_keeps_its_replicas_over_failures_updates_and_the_death_of_both_daem
     let first = ready(&kantctl, 1, 1)?;
     let port = first[0].ports[0].number;
     assert!(get(port, "/")?.contains(r#""revision": "1""#));
+
+    let plan = ["service", "deploy", "serve.toml", "--dry-run"];
+    assert!(kantctl.ok(&plan)?.contains("role worker: nothing would change"));
+    let (delay, longer) = ("drain_delay = \"1s\"", "drain_delay = \"2s\"");
+    change(&kantctl, delay, longer)?;
+    assert!(kantctl.ok(&plan)?.contains("role worker: 1 replicas would be replaced"));
+    change(&kantctl, longer, delay)?;
 
     // Scaled up, its replicas have ports of their own, and are discovered.
     kantctl.ok(&["service", "scale", "chat", "3"])?;
@@ -195,6 +203,22 @@ fn a_service_without_replicas_wakes_for_a_held_request_and_grows_with_its_load()
     let answered: usize = clients.into_iter().map(WebClient::stop).sum();
     assert!(answered > 10, "{answered} answers");
     assert!(router.stop()?.success());
+    Ok(())
+}
+
+#[test]
+fn draining_a_node_moves_its_replicas_to_another() -> anyhow::Result<()> {
+    let (cluster, kantctl) = cluster()?;
+    kantctl.ok(&["service", "deploy", "serve.toml", "--wait"])?;
+    let first = ready(&kantctl, 1, 1)?;
+    let node = first[0].node.clone().context("it runs on a node")?;
+    cluster.kantctl(Person::me())?.ok(&["drain", node.as_str(), "--reason", "fan"])?;
+    wait_for("a replica elsewhere", || {
+        let now = ready(&kantctl, 1, 1)?;
+        Ok(now[0].node.as_ref().is_some_and(|now| *now != node).then_some(()))
+    })?;
+    let events = kantctl.ok(&["service", "events", "chat"])?;
+    assert!(events.contains("another replica takes its place"), "{events}");
     Ok(())
 }
 

@@ -115,11 +115,15 @@ fn dry_run(state: &state::State, request: &DeployRequest) -> DeployAnswer {
     let role_plan = |role: &RoleSpec| {
         let wanted = service.map_or(role.replicas.min, |one| one.wanted(&role.name));
         let wanted = role.replicas.clamp(wanted);
-        let before = service.and_then(|service| service.spec()?.role(&role.name));
+        // As `Service::is_current` compares them.
+        let before = service.and_then(Service::spec);
+        let before = before.and_then(|spec| Some((spec.role(&role.name)?, spec.drain_delay)));
         let name = &role.name;
         match before {
             None => format!("role {name}: {wanted} replicas would be started"),
-            Some(before) if before == role => format!("role {name}: nothing would change"),
+            Some(before) if before == (role, request.spec.drain_delay) => {
+                format!("role {name}: nothing would change")
+            }
             Some(_) => format!(
                 "role {name}: {wanted} replicas would be replaced, {} at a time, with up to {} \
                  beyond the wanted number",

@@ -15,6 +15,8 @@ struct Alive {
     role: RoleName,
     ordinal: Ordinal,
     runs: bool,
+    /// It runs on a drained node, which it has to leave.
+    must_leave: bool,
     /// One without probes is ready as soon as it runs: its node makes no report on that.
     has_probes: bool,
 }
@@ -78,14 +80,15 @@ impl ServiceJudge {
             let was_ready = self.answering.contains(&one.id) && self.is_shown_ready(one);
             why(one).is_some() && one.runs && was_ready
         };
-        let lost: Vec<StopReason> = all.iter().filter(is_lost).filter_map(|one| why(one)).collect();
+        let lost: Vec<&Alive> = all.iter().filter(is_lost).copied().collect();
         if lost.is_empty() {
             return;
         }
         let may_serve = |one: &Alive| self.answering.contains(&one.id) || self.is_shown_ready(one);
         let left = all.iter().filter(|one| why(one).is_none() && one.runs && may_serve(one));
         let left = left.count();
-        let is_update = lost.iter().all(|why| *why == StopReason::Replaced);
+        let is_replaced = |one: &&Alive| why(one) == Some(StopReason::Replaced) && !one.must_leave;
+        let is_update = lost.iter().all(is_replaced);
         let missing = if is_update { update.missing_max() } else { update.max_parallel };
         if left < wanted.saturating_sub(missing) as usize {
             let text = format!(
@@ -143,7 +146,10 @@ fn alive(state: &State, service: &Service) -> Vec<Alive> {
         let id = element.attempt_id(record.key(*index));
         let probes = service.role_of(replica).map(|role| &role.probes);
         let has_probes = probes.is_none_or(|probes| probes.all().next().is_some());
-        (!is_over).then_some(Alive { id, role, ordinal, runs, has_probes })
+        let is_drained = |node| state.node(node).is_some_and(|node| node.drain.is_some());
+        let shares = element.run.iter().flat_map(|run| run.allocation.shares());
+        let must_leave = runs && shares.map(|share| &share.node).any(is_drained);
+        (!is_over).then_some(Alive { id, role, ordinal, runs, must_leave, has_probes })
     });
     replicas.collect()
 }

@@ -3,6 +3,7 @@
 
 use super::*;
 use common::service::StopReason;
+use common::wire::node::StepStatus;
 
 fn three_replicas(spec: &mut ServiceSpec) {
     spec.roles[0].replicas.min = 3;
@@ -311,7 +312,13 @@ fn replicas_of_a_silent_node_are_not_ready_until_it_reports_again() {
     assert_eq!(silent_for(&mut world, 39), (3, 3), "kantd may be restarted");
     assert_eq!(silent_for(&mut world, 2), (0, 0));
     assert_eq!((world.stops().len(), world.starts()), (0, 0), "they may still run");
-    let hello = world.house.hello("n", inventory(CPUS, 256, 0), &[]);
+    let steps: Vec<StepStatus> = world
+        .replicas()
+        .iter()
+        .map(|one| world.house.element(one.key).attempt_id(one.key))
+        .map(|id| StepStatus { id, phase: running() })
+        .collect();
+    let hello = world.house.hello("n", inventory(CPUS, 256, 0), &steps);
     world.house.apply(hello);
     world.report(1, ReplicaHealth::Ready);
     assert_eq!(world.ready(), 1);
