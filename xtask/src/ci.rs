@@ -65,7 +65,7 @@ const STEPS: &[Step] = &[
     Step::cargo("next", &["xtask", "next-release"]),
     Step::cargo("test", TEST),
     Step::unless(crate::vm::missing, "vm", &["xtask", "vm", "--required"]),
-    // Its crates have the names of ours, so that cargo builds ours anew after it.
+    // Its crates have the names of ours, so that cargo builds ours again after it.
     Step::cargo("attribute", &["xtask", "attribute-trial"]),
     Step::unless(deny_missing, "deny", &["deny", "check", "bans", "licenses", "sources"]),
     Step::unless(advisories_missing, "advisories", &["deny", "check", "advisories"]),

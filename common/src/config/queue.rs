@@ -69,8 +69,8 @@ config_table! {
         /// time limit. Planned starts are always computed from time limits. A job that runs longer
         /// than expected may delay the planned start of the first job of the queue. As long as the
         /// same job stays the first, such delays add up to at most twice its time limit; they are
-        /// counted anew when another controller becomes the leader. Only with `backfill_depth = 1`
-        /// and `backfill_reservation = "floating"`.
+        /// counted from zero when another controller becomes the leader. Only with `backfill_depth
+        /// = 1` and `backfill_reservation = "floating"`.
         backfill_run_times: RunTimes = RunTimes::default(),
         /// When the first job of the queue has waited for this long, e.g. `2h`, preemptible jobs of
         /// the queue that overtook it are preempted, as few as possible. A job has overtaken the

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Loads the module and makes its device file if the NVIDIA driver is loaded and one of them is
-/// missing; the file alone outlives the module. `root`: where /proc and /dev are. Returns a sentence
-/// if one is still missing.
+/// missing; the file alone outlives the module. `root`: where /proc and /dev are. Returns a
+/// sentence if one is still missing.
 ///
 /// Source: man nvidia-modprobe, `-u` and `-c`.
 pub fn make_device(root: &Path, program: &str) -> Option<String> {

@@ -191,8 +191,8 @@ impl Step<'_> {
         soon.filter(|at| *at > self.now).for_each(|at| plan.look_again(at));
     }
 
-    /// Stops replicas on drained nodes, as far as enough others remain. Each gets its place again on
-    /// another node, before the next one stops.
+    /// Stops replicas on drained nodes, as far as enough others remain. Each gets its place again
+    /// on another node, before the next one stops.
     fn leave_drained_nodes(&self, current: &[&ReplicaNow], old: &[&ReplicaNow], plan: &mut Plan) {
         let all = || current.iter().chain(old);
         let ready = all().filter(|one| one.is_ready()).count();
