@@ -18,6 +18,7 @@ pub use readiness::{REPORTS_MAX, Readiness, Reported, SILENCE_MAX};
 pub use routes::routes;
 pub use view::{Names, service_view};
 
+use common::health::DrainCause;
 use common::job::Phase;
 use common::time::{Span, Time};
 use state::State;
@@ -65,7 +66,10 @@ fn replica_now(
     let reported = readiness.ready_since(id);
     let ready_since = running_at.and(reported.or(running_at.filter(|_| !has_probes)));
     let unready_since = running_at.and(readiness.unready_since(id)).filter(|_| has_probes);
-    let is_drained = |node| state.node(node).is_some_and(|node| node.drain.is_some());
+    let is_drained = |node| {
+        let drain = state.node(node).and_then(|node| node.drain.as_ref());
+        drain.is_some_and(|drain| drain.cause == DrainCause::Operator)
+    };
     let shares = element.run.iter().flat_map(|run| run.allocation.shares());
     let must_leave = running_at.is_some() && shares.map(|share| &share.node).any(is_drained);
     let end = element.run.as_ref().and_then(|run| run.end.as_ref());

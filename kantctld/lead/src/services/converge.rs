@@ -11,7 +11,7 @@
 //! for [`SILENCE_MAX`](super::readiness::SILENCE_MAX), is neither counted as ready nor stopped for
 //! not being so.
 //!
-//! Replicas on drained nodes are stopped, as far as `max_parallel` may be missing; their places are
+//! Replicas on nodes that an operator drained are stopped, as far as `max_parallel` may be missing; their places are
 //! filled elsewhere.
 
 mod gang;
@@ -39,7 +39,8 @@ pub struct ReplicaNow {
     pub comes_back: bool,
     /// `None`: it does not run.
     pub running_at: Option<Time>,
-    /// It runs on a node that is drained.
+    /// It runs on a node that an operator drained. One that drained itself by a health check keeps
+    /// its replicas: a faulty check on all nodes at once would stop some of every service.
     pub must_leave: bool,
     /// `None`: it is not known to be ready.
     pub ready_since: Option<Time>,

@@ -1,6 +1,7 @@
 //! Judge of what a leader decides about replicas, in the state that it knows.
 
 use super::ServiceJudge;
+use common::health::DrainCause;
 use common::id::{AttemptId, JobKey, Ordinal, Revision, RoleName};
 use common::job::Phase;
 use common::service::StopReason;
@@ -15,7 +16,7 @@ struct Alive {
     role: RoleName,
     ordinal: Ordinal,
     runs: bool,
-    /// It runs on a drained node, which it has to leave.
+    /// It runs on a node that an operator drained, which it has to leave.
     must_leave: bool,
     /// One without probes is ready as soon as it runs: its node makes no report on that.
     has_probes: bool,
@@ -146,7 +147,10 @@ fn alive(state: &State, service: &Service) -> Vec<Alive> {
         let id = element.attempt_id(record.key(*index));
         let probes = service.role_of(replica).map(|role| &role.probes);
         let has_probes = probes.is_none_or(|probes| probes.all().next().is_some());
-        let is_drained = |node| state.node(node).is_some_and(|node| node.drain.is_some());
+        let is_drained = |node| {
+            let drain = state.node(node).and_then(|node| node.drain.as_ref());
+            drain.is_some_and(|drain| drain.cause == DrainCause::Operator)
+        };
         let shares = element.run.iter().flat_map(|run| run.allocation.shares());
         let must_leave = runs && shares.map(|share| &share.node).any(is_drained);
         (!is_over).then_some(Alive { id, role, ordinal, runs, must_leave, has_probes })
