@@ -11,8 +11,8 @@
 //! for [`SILENCE_MAX`](super::readiness::SILENCE_MAX), is neither counted as ready nor stopped for
 //! not being so.
 //!
-//! Replicas on nodes that an operator drained are stopped, as far as `max_parallel` may be missing; their places are
-//! filled elsewhere.
+//! Replicas on nodes that an operator drained are stopped, as far as `max_parallel` may be missing;
+//! their places are filled elsewhere.
 
 mod gang;
 mod role;
