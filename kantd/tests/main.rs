@@ -7,6 +7,7 @@ mod controller;
 #[macro_use]
 mod harness;
 mod leftovers;
+mod real_node;
 #[path = "../../tests/nvml-standin/find.rs"]
 mod standin;
 
@@ -17,6 +18,7 @@ mod hostile_users;
 mod inventory;
 mod orphans;
 mod output;
+mod replica_probes;
 mod session;
 mod step_container;
 mod step_disk;

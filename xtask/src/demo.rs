@@ -1,5 +1,5 @@
-//! `cargo xtask demo`: a demonstration cluster of one controller and two node daemons on this
-//! machine. The demo submits a real training script, follows its output, prints the job's record
+//! `cargo xtask demo`: a demonstration cluster of one controller (with `--service`, three) and two
+//! node daemons on this machine. The demo submits a real training script, follows its output, prints the job's record
 //! and leaves the cluster running. If Python is missing and the user is root, it installs
 //! python3-minimal; otherwise it changes nothing in /etc, /run or /var, and ends only processes
 //! that it started.
@@ -47,10 +47,12 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     require_python()?;
     print_step("building (several minutes the first time)");
     let dir = tempfile::Builder::new().prefix("kant-demo-").tempdir()?;
-    let mut cluster = Cluster::start_in(dir.path(), demo_cluster_options()?)?;
+    let controllers = if args.service { 3 } else { 1 };
+    let options = ClusterOptions { controllers, ..demo_cluster_options()? };
+    let mut cluster = Cluster::start_in(dir.path(), options)?;
     let person = submitting_user();
     let kantctl = cluster.kantctl(person)?;
-    print_step("one controller and two nodes are running");
+    print_step(&format!("controllers ({controllers}) and two nodes are running"));
     print!("{}", kantctl.ok(&["nodes"])?);
     let (code, router) = match args.service {
         true => (0, Some(service::show(&mut cluster, &kantctl)?)),

@@ -132,7 +132,7 @@ pub async fn until(
                 }
             }
             // May come at any time, and does not matter here.
-            Some(Ok(FromNode::Health(_))) => {}
+            Some(Ok(FromNode::Health(_) | FromNode::Replicas(_))) => {}
             other => panic!("expected a report about {id}, got {other:?}"),
         }
     }

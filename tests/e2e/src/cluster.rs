@@ -1,5 +1,7 @@
-//! A cluster in a directory: one controller and several node daemons, all on loopback or each on a
-//! host of its own. Nothing in /etc, /run or /var is used.
+//! A cluster in a directory: one controller, or several, and node daemons, all on loopback or each
+//! on a host of its own. Nothing in /etc, /run or /var is used.
+
+mod standbys;
 
 use crate::binaries::{Binaries, Build, workspace};
 use crate::daemon::Daemon;
@@ -24,7 +26,9 @@ use std::process::Command;
 pub struct ClusterOptions {
     /// The nodes, by name.
     pub nodes: Vec<(&'static str, Machine)>,
-    /// Changes to the controller's configuration.
+    /// The number of controllers; 0 means 1.
+    pub controllers: usize,
+    /// Changes to the controllers' configuration.
     pub controller: Option<fn(&mut ControllerConfig)>,
     /// Changes to the nodes' configuration.
     pub node: Option<fn(&mut NodeConfig)>,
@@ -60,6 +64,10 @@ pub struct Cluster {
     _temporary: Option<tempfile::TempDir>,
     binaries: Binaries,
     controller: Option<Daemon>,
+    /// The further controllers that run, by name.
+    standbys: BTreeMap<String, Daemon>,
+    /// The addresses of all controllers, for nodes.
+    listens: Vec<String>,
     nodes: BTreeMap<String, Option<Daemon>>,
     machines: BTreeMap<String, Machine>,
     node_change: Option<fn(&mut NodeConfig)>,
@@ -119,6 +127,8 @@ impl Cluster {
             _temporary: None,
             binaries,
             controller: None,
+            standbys: BTreeMap::new(),
+            listens: Vec::new(),
             nodes: BTreeMap::new(),
             machines: BTreeMap::new(),
             node_change: options.node,
@@ -127,6 +137,10 @@ impl Cluster {
         };
         cluster.write_controller_config(options.controller)?;
         cluster.start_controller()?;
+        cluster.listens.push(cluster.controller_config()?.listen);
+        for name in Self::standby_names(options.controllers) {
+            cluster.add_standby(&name)?;
+        }
         for (name, machine) in options.nodes {
             let mode = match options.without_cgroups {
                 true => CgroupMode::Off,
@@ -214,10 +228,8 @@ impl Cluster {
     /// # Errors
     /// When it ends instead, with its log.
     pub fn start_controller(&mut self) -> anyhow::Result<()> {
-        let mut command = self.on_host(Self::CONTROLLER_HOST, &self.binaries.kantctld);
-        command.arg("--config").arg(self.path("kantctld.toml"));
-        command.env_remove("RUST_LOG");
-        let mut daemon = Daemon::start(command, Path::new(&self.path("kantctld.log")))?;
+        let log = self.path("kantctld.log");
+        let mut daemon = Daemon::start(self.controller_command("kantctld"), Path::new(&log))?;
         let kantctl = self.kantctl(Person::me())?;
         wait_for("the controller", || {
             if let Some(status) = daemon.ended()? {
@@ -227,6 +239,13 @@ impl Cluster {
         })?;
         self.controller = Some(daemon);
         Ok(())
+    }
+
+    fn controller_command(&self, name: &str) -> Command {
+        let mut command = self.on_host(Self::CONTROLLER_HOST, &self.binaries.kantctld);
+        command.arg("--config").arg(self.path(&format!("{name}.toml")));
+        command.env_remove("RUST_LOG");
+        command
     }
 
     /// The controller's process.
@@ -271,7 +290,7 @@ impl Cluster {
             name: name.to_owned(),
             address: self.address(name)?,
             kantctl: self.path("kantctl"),
-            controllers: vec![self.controller_config()?.listen],
+            controllers: self.listens.clone(),
             spool_dir: self.path(&format!("spool-{name}")),
             socket: self.path(&format!("kantd-{name}.sock")),
             cpus: machine.cpus.clone().unwrap_or_default(),
@@ -420,6 +439,7 @@ impl Cluster {
     /// Keeps everything running when this value is dropped.
     pub fn keep(&mut self) {
         self.controller.iter_mut().for_each(Daemon::keep);
+        self.standbys.values_mut().for_each(Daemon::keep);
         self.nodes.values_mut().flatten().for_each(Daemon::keep);
     }
 
@@ -442,7 +462,10 @@ impl Cluster {
         for daemon in self.nodes.values_mut().filter_map(Option::take) {
             daemon.stop()?;
         }
-        self.controller.take().map_or(Ok(()), |daemon| daemon.stop().map(|_| ()))?;
+        let standbys = std::mem::take(&mut self.standbys).into_values();
+        for daemon in standbys.chain(self.controller.take()) {
+            daemon.stop()?;
+        }
         for node in self.machines.keys() {
             remove_groups(&self.cgroup_root(node));
         }

@@ -42,4 +42,4 @@ pub use probe::Probe;
 pub use pseudo_terminal::PseudoTerminal;
 pub use small_disk::SmallDisk;
 pub use wait::{DEADLINE, gone, say, wait_for, wait_until};
-pub use web_client::{WebClient, get};
+pub use web_client::{WebAnswers, WebClient, get};

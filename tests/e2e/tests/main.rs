@@ -46,6 +46,7 @@ mod revocation_load;
 mod roles;
 mod rolling_upgrade;
 mod run;
+mod service_failover;
 mod service_placement;
 mod service_roles;
 mod services;

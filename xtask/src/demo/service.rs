@@ -1,35 +1,26 @@
-//! `cargo xtask demo --service`: a service on real daemons, with a client that asks all the time.
-//! Every request must be answered, whatever happens meanwhile.
+//! `cargo xtask demo --service`: a service on real daemons, with clients that ask all the time.
+//! Every request must be answered, whatever happens meanwhile: at once, or, if its replica was
+//! killed, by another one when it is made again.
 
 use super::print_step;
 use anyhow::{Context as _, ensure};
-use e2e::{Cluster, Daemon, Kantctl, free_port};
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::thread::JoinHandle;
-use std::time::Duration;
+use e2e::{Cluster, Daemon, Kantctl, WebAnswers, WebClient, free_port, get};
 
 /// One replica for each request in flight, and short times, so that the demonstration is short.
 const POLICY: &str = "autoscale = { zero_grace_seconds = 2, concurrency = { target = 1, \
                       stable_seconds = 6, panic_seconds = 2 } }\n";
 
-/// Requests that are answered, those whose replica died and that were answered by another one, and
-/// those that failed.
-#[derive(Debug, Default)]
-struct Counts {
-    answered: AtomicU64,
-    repeated: AtomicU64,
-    failed: AtomicU64,
-    stop: AtomicBool,
-}
+/// A stream of five tokens, and its last one.
+const STREAM: &str = "/generate?n=5";
+const LAST: &str = "token 4 ";
 
 /// Shows the service. Returns its router.
 ///
 /// # Errors
 /// When a step fails, or a request was not answered.
 pub fn show(cluster: &mut Cluster, kantctl: &Kantctl) -> anyhow::Result<Daemon> {
+    // By way of a node, which finds the leading controller.
+    let kantctl = &kantctl.on(&cluster.node_socket("node-2"));
     let port = free_port()?;
     let text = copy_example(kantctl, port)?;
     let write = |changes: &[(&str, &str)]| {
@@ -39,10 +30,10 @@ pub fn show(cluster: &mut Cluster, kantctl: &Kantctl) -> anyhow::Result<Daemon> 
     let router = cluster.start_router("node-1")?;
     run(kantctl, &["service", "deploy", "serve.toml", "--wait"])?;
     run(kantctl, &["service", "show", "chat"])?;
-    print_step(&format!("three clients ask http://127.0.0.1:{port}/generate all the time"));
-    let counts = Arc::new(Counts::default());
-    e2e::wait_for("the router", || Ok(ask(port).ok()))?;
-    let clients: Vec<JoinHandle<()>> = (0..3).map(|_| client(port, &counts)).collect();
+    print_step(&format!("three clients ask http://127.0.0.1:{port}{STREAM} all the time"));
+    e2e::wait_for("the router", || Ok(get(port, STREAM).ok().filter(|one| one.contains(LAST))))?;
+    let start = |_| WebClient::start_repeating(port, STREAM, LAST);
+    let clients: Vec<WebClient> = (0..3).map(start).collect();
 
     print_step("the load needs three replicas");
     ready(kantctl, 3)?;
@@ -57,10 +48,13 @@ pub fn show(cluster: &mut Cluster, kantctl: &Kantctl) -> anyhow::Result<Daemon> 
     print!("{}", refused.stderr);
     ready(kantctl, 3)?;
     kill_a_replica(port)?;
-    print_step("kill -9 of a node daemon and of the controller");
+    print_step("kill -9 of a node daemon and of the leading controller");
     cluster.kill_node("node-1")?;
-    cluster.kill_controller()?;
-    cluster.start_controller()?;
+    let leader = cluster.kill_leader()?;
+    println!("{leader} led; one of the other two leads now");
+    kantctl.ok(&["service", "list"])?;
+    ready(kantctl, 3)?;
+    cluster.revive(&leader)?;
     cluster.start_node("node-1")?;
     cluster.wait_for_nodes()?;
     ready(kantctl, 3)?;
@@ -68,21 +62,26 @@ pub fn show(cluster: &mut Cluster, kantctl: &Kantctl) -> anyhow::Result<Daemon> 
     print_step("a revision without a minimum, and no more requests");
     write(&[("VERSION=1", "VERSION=3"), ("min = 1", "min = 0")])?;
     run(kantctl, &["service", "deploy", "serve.toml", "--wait"])?;
-    counts.stop.store(true, Relaxed);
-    clients.into_iter().for_each(|client| drop(client.join()));
+    let mut all = WebAnswers::default();
+    for answers in clients.into_iter().map(WebClient::answers) {
+        all.answered += answers.answered;
+        all.repeated += answers.repeated;
+        all.failed.extend(answers.failed);
+    }
     ready(kantctl, 0)?;
     print_step("one request, which is held until a replica has started for it");
-    ask(port)?;
-    counts.answered.fetch_add(1, Relaxed);
+    let held = get(port, STREAM)?;
+    ensure!(held.contains(LAST), "it was answered: {held}");
+    all.answered += 1;
     run(kantctl, &["service", "events", "chat"])?;
 
-    let [answered, repeated, failed] =
-        [&counts.answered, &counts.repeated, &counts.failed].map(|count| count.load(Relaxed));
+    let WebAnswers { answered, repeated, failed } = all;
     print_step(&format!(
         "{answered} requests were answered ({repeated} of them by another replica, because theirs \
-         was killed), {failed} were not"
+         was killed), {} were not",
+        failed.len()
     ));
-    ensure!(failed == 0, "{failed} requests were not answered");
+    ensure!(failed.is_empty(), "requests were not answered: {failed:?}");
     Ok(router)
 }
 
@@ -129,44 +128,4 @@ fn ready(kantctl: &Kantctl, count: usize) -> anyhow::Result<()> {
         let is_steady = service["state"] == "steady" && service["roles"][0]["ready"] == count;
         Ok(is_steady.then_some(()))
     })
-}
-
-fn client(port: u16, counts: &Arc<Counts>) -> JoinHandle<()> {
-    let counts = Arc::clone(counts);
-    std::thread::spawn(move || {
-        while !counts.stop.load(Relaxed) {
-            // A stream that breaks off is asked for once more, as a client does whose requests
-            // may be repeated.
-            let count = match ask(port) {
-                Ok(()) => &counts.answered,
-                Err(first) => match ask(port) {
-                    Ok(()) => {
-                        counts.repeated.fetch_add(1, Relaxed);
-                        &counts.answered
-                    }
-                    Err(second) => {
-                        eprintln!("(a request failed: {first:#}; again: {second:#})");
-                        &counts.failed
-                    }
-                },
-            };
-            count.fetch_add(1, Relaxed);
-        }
-    })
-}
-
-/// One request for a stream of five tokens, all of which must come.
-fn ask(port: u16) -> anyhow::Result<()> {
-    let answer = get(port, "/generate?n=5")?;
-    ensure!(answer.contains("token 4 "), "it was answered: {answer}");
-    Ok(())
-}
-
-fn get(port: u16, path: &str) -> anyhow::Result<String> {
-    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
-    stream.set_read_timeout(Some(Duration::from_secs(60)))?;
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer)?;
-    Ok(answer)
 }
