@@ -131,7 +131,7 @@ async fn a_server_that_accepts_and_never_answers_is_not_ready() {
     let a = id(1, 1);
     let number = until_health(&mut channel, a, ReplicaHealth::NotReady).await.ports[0].number;
     let _silent = TcpListener::bind(("127.0.0.1", number)).unwrap();
-    let silent = |one: &ReplicaStatus| one.why.as_deref() == Some("no answer within 100ms");
+    let silent = |one: &ReplicaStatus| one.why.as_deref() == Some("no answer within 0.1 s");
     let status = reported(&mut channel, a, silent).await;
     assert_eq!(status.health, ReplicaHealth::NotReady);
     end_all(&channel, &node).await;
@@ -162,13 +162,13 @@ async fn liveness_is_not_probed_before_the_startup_probe_succeeds() {
 async fn a_replica_that_does_not_start_in_time_is_ended() {
     let probes = Probes {
         startup: Some(often(command("false"))),
-        startup_max: Span(300),
+        startup_max: Span::from_seconds(1),
         ..Probes::default()
     };
     let (_controller, _node, _kantd, mut channel) = start(probes).await;
     let end = until_ended(&mut channel, id(1, 1)).await;
     let message = end.message.unwrap();
-    assert_eq!(message, "its startup probe (command false) did not succeed within 300ms");
+    assert_eq!(message, "its startup probe (command false) did not succeed within 00:01");
 }
 
 #[tokio::test]

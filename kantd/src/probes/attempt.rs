@@ -32,12 +32,22 @@ pub(super) enum ProbeFailure {
     Body { path: String, body_max: usize },
     #[error("the replica has no port {0}")]
     NoPort(PortName),
-    #[error("the command ended with {0}")]
+    #[error("the command ended with {}", exit_words(*.0))]
     Exit(ExitStatus),
     #[error("the command did not start: {0}")]
     Command(String),
-    #[error("no answer within {limit}")]
+    #[error("no answer within {} s", seconds(*.limit))]
     TooSlow { limit: Span },
+}
+
+fn exit_words(exit: ExitStatus) -> String {
+    exit.signal
+        .map_or_else(|| format!("exit code {}", exit.code), |signal| format!("signal {signal}"))
+}
+
+/// Timeouts may be shorter than a second.
+fn seconds(span: Span) -> f64 {
+    span.0 as f64 / 1000.0
 }
 
 /// A probe of one replica.
