@@ -116,6 +116,7 @@ fn demo_cluster_options() -> anyhow::Result<ClusterOptions> {
         nodes,
         controller: Some(|config| {
             config.uid_min = 0;
+            "kantctld-1".clone_into(&mut config.name);
             config.http_listen = page_listen();
         }),
         node: Some(|config| {

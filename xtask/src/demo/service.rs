@@ -51,11 +51,11 @@ pub fn show(cluster: &mut Cluster, kantctl: &Kantctl) -> anyhow::Result<Daemon> 
     print_step("kill -9 of a node daemon and of the leading controller");
     cluster.kill_node("node-1")?;
     let leader = cluster.kill_leader()?;
-    println!("{leader} led; one of the other two leads now");
-    kantctl.ok(&["service", "list"])?;
+    println!("{leader} led; the next one answers:");
+    print!("{}", kantctl.ok(&["service", "list"])?);
+    cluster.start_node("node-1")?;
     ready(kantctl, 3)?;
     cluster.revive(&leader)?;
-    cluster.start_node("node-1")?;
     cluster.wait_for_nodes()?;
     ready(kantctl, 3)?;
 
@@ -74,6 +74,8 @@ pub fn show(cluster: &mut Cluster, kantctl: &Kantctl) -> anyhow::Result<Daemon> 
     ensure!(held.contains(LAST), "it was answered: {held}");
     all.answered += 1;
     run(kantctl, &["service", "events", "chat"])?;
+    let woken = "role worker scaled from 0 to 1 replicas: ";
+    ensure!(kantctl.ok(&["service", "events", "chat"])?.contains(woken), "none was started for it");
 
     let WebAnswers { answered, repeated, failed } = all;
     print_step(&format!(
@@ -125,7 +127,10 @@ fn ready(kantctl: &Kantctl, count: usize) -> anyhow::Result<()> {
     e2e::wait_for(&format!("{count} ready replicas"), || {
         let list: serde_json::Value = kantctl.json(&["service", "show", "chat"])?;
         let service = &list["services"][0];
-        let is_steady = service["state"] == "steady" && service["roles"][0]["ready"] == count;
-        Ok(is_steady.then_some(()))
+        let role = &service["roles"][0];
+        // Replicas that still end count, too.
+        let there = role["replicas"].as_array().map_or(0, Vec::len);
+        let is_so = role["ready"] == count && there == count && service["state"] == "steady";
+        Ok(is_so.then_some(()))
     })
 }
