@@ -4,7 +4,7 @@
 
 use crate::config::RouterSettings;
 use common::service::load::RouterLoad;
-use common::service::table::{Endpoint, Protocol, Route, Table};
+use common::service::table::{Endpoint, Route, Table};
 use common::wire::node::{EndpointOrder, RouteOrder};
 use http_body_util::{BodyExt as _, Empty, Limited};
 use hyper::Request;
@@ -168,7 +168,7 @@ async fn table(
             hold: order.hold,
             drain_seconds: order.drain_seconds,
             token: order.token,
-            protocol: Protocol::default(),
+            protocol: order.protocol,
         });
     }
     Table { version, services }
@@ -200,7 +200,7 @@ fn replace(file: &Path, table: &Table) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use common::service::table::{EndpointState, Hold};
+    use common::service::table::{EndpointState, Hold, Protocol};
 
     #[tokio::test]
     async fn a_table_has_addresses_and_replaces_the_file_at_once() {
@@ -219,11 +219,13 @@ mod tests {
             hold: Hold::default(),
             token: None,
             drain_seconds: 5,
+            protocol: Protocol::H2c,
         };
         let (bind, mut known) = (IpAddr::from([127, 0, 0, 1]), BTreeMap::new());
         let made = table(&[order], 7, bind, &mut known).await;
         assert_eq!(made.services[0].listen.to_string(), "127.0.0.1:8000");
         assert_eq!(made.services[0].endpoints[0].addr.to_string(), "127.0.0.1:20001");
+        assert_eq!(made.services[0].protocol, Protocol::H2c);
         replace(&path, &made).unwrap();
         assert_eq!(last_version(&path), 7);
         assert_eq!(serde_json::from_slice::<Table>(&fs::read(&path).unwrap()).unwrap(), made);

@@ -1,8 +1,8 @@
 //! `cargo xtask demo`: a demonstration cluster of one controller (with `--service`, three) and two
-//! node daemons on this machine. The demo submits a real training script, follows its output, prints the job's record
-//! and leaves the cluster running. If Python is missing and the user is root, it installs
-//! python3-minimal; otherwise it changes nothing in /etc, /run or /var, and ends only processes
-//! that it started.
+//! node daemons on this machine. The demo submits a real training script, follows its output,
+//! prints the job's record and leaves the cluster running. If Python is missing and the user is
+//! root, it installs python3-minimal; otherwise it changes nothing in /etc, /run or /var, and ends
+//! only processes that it started.
 
 mod record;
 mod service;
@@ -54,9 +54,17 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     let kantctl = cluster.kantctl(person)?;
     print_step(&format!("controllers ({controllers}) and two nodes are running"));
     print!("{}", kantctl.ok(&["nodes"])?);
-    let (code, router) = match args.service {
-        true => (0, Some(service::show(&mut cluster, &kantctl)?)),
-        false => (run_training_script(&kantctl)?, None),
+    let shown = match args.service {
+        true => service::show(&mut cluster, &kantctl).map(|router| (0, Some(router))),
+        false => run_training_script(&kantctl).map(|code| (code, None)),
+    };
+    let (code, router) = match shown {
+        Ok(shown) => shown,
+        Err(error) => {
+            // Jobs would outlive the daemons.
+            cluster.wind_down()?;
+            return Err(error);
+        }
     };
     if args.once {
         drop(router);

@@ -1,7 +1,7 @@
 //! Checks of a specification that need no knowledge of the cluster. kantctl makes them for a quick
 //! answer, and the controller makes them again.
 
-use super::{RoleSpec, ServiceSpec};
+use super::{Base, RoleSpec, ServiceSpec};
 use crate::autoscale::{Metric, PolicyError, Rule};
 use crate::id::{PortName, RoleName, SET_SIZE_MAX};
 use crate::job::check::{AskError, check_ask};
@@ -82,6 +82,8 @@ pub enum SpecError {
          lower `min`, or leave `base` out"
     )]
     GangTooLarge(u32),
+    #[error("`near` needs base = \"gang\": only replicas that start together are placed together")]
+    NearWithoutGang,
     #[error("{what} is longer than a day")]
     TooLong { what: &'static str },
 }
@@ -126,6 +128,9 @@ pub fn check_spec(spec: &ServiceSpec) -> Result<(), SpecError> {
     let gang = u32::try_from(spec.gang().take(usize::from(u16::MAX)).count()).unwrap_or(u32::MAX);
     if gang > SET_SIZE_MAX {
         return Err(SpecError::GangTooLarge(gang));
+    }
+    if spec.near.is_some() && spec.base != Base::Gang {
+        return Err(SpecError::NearWithoutGang);
     }
     let update = &spec.update;
     if update.max_parallel == 0 || update.max_surge > update.max_parallel {

@@ -1,13 +1,14 @@
 //! The specification of a service: one revision.
 
 use super::UpdatePolicy;
-use super::table::{FieldName, Hold, TokenHash};
+use super::table::{FieldName, Hold, Protocol, TokenHash};
 use crate::autoscale::{Metric, Policy, RatioBand, Rule};
 use crate::blob::BlobHash;
 use crate::id::{Ordinal, PortName, RoleName};
 use crate::job::{Ask, Metrics, MetricsSource, Probes};
 use crate::serde_skip::is_default;
 use crate::time::Span;
+use crate::topology::Level;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -103,6 +104,10 @@ pub struct ServiceSpec {
     /// How the first `min` replicas of each role start when none of them is there.
     #[serde(default, skip_serializing_if = "is_default")]
     pub base: Base,
+    /// With [`Base::Gang`]: the nodes of the base are below one switch of this level, if that is
+    /// possible when it starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub near: Option<Level>,
     /// The port of the service on the nodes that run a router; `None`: no router serves it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
@@ -111,6 +116,9 @@ pub struct ServiceSpec {
     pub entry: Option<RoleName>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<RatioSpec>,
+    /// What the replicas of the entry role speak with routers.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub protocol: Protocol,
     /// Requests with the same value of this header go to the same replica, if its load permits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub affinity: Option<FieldName>,

@@ -133,6 +133,9 @@ fn post(path: &str, request: &ReceivedRequest) -> Response {
             json(value!({ "reservations": [booking()], "as_of": NOW }))
         }
         (Some("reservations"), ..) => json(value!({ "jobs": [] })),
+        (Some("services"), None, _) if request.body["dry_run"] == true => json(value!({
+            "name": "chat", "revision": 4, "plan": ["role worker: its replicas would stay"]
+        })),
         (Some("services"), None, _) => json(value!({ "name": "chat", "revision": 3 })),
         (Some("services"), ..) => json(value!({ "services": [service()], "as_of": NOW })),
         (Some("reload"), ..) => json(value!({

@@ -1,6 +1,7 @@
 //! The API's views of the state. The reasons why jobs wait come from the last round and are passed
 //! in. A [`Viewer`] says what is hidden from the reader; other rights are checked by the callers.
 
+mod deployment_plan;
 mod explain;
 mod list_row;
 mod map;
@@ -27,6 +28,7 @@ use state::job::{Element, Record};
 use state::timeline::TimelineEvent;
 use std::collections::BTreeMap;
 
+pub use deployment_plan::deployment_plan;
 pub use explain::explain;
 pub use list_row::list_rows;
 pub use map::cluster_map;

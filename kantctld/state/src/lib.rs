@@ -55,7 +55,9 @@ mod overdue;
 
 mod apply;
 
-pub use apply::{apply, apply_to, check_could_wait, patched_request};
+pub use apply::{
+    CheckedDeployment, apply, apply_to, check_could_wait, check_deployment, patched_request,
+};
 pub use command::{
     Actor, BulkAction, Command, Deployment, LEVELS, ManyJobs, NewToken, OneOfMany, ReplicaPlace,
     RoundGrow, RoundPreempt, RoundShrink, RoundStart, ServiceAction, Settings, SomeTasks, Stamped,

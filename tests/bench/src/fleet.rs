@@ -12,7 +12,7 @@ use common::autoscale::{Bounds, Concurrency, Policy, Replicas, Requests, Rule};
 use common::blob::BlobHash;
 use common::id::JobKey;
 use common::job::Probes;
-use common::service::table::Hold;
+use common::service::table::{Hold, Protocol};
 use common::service::{self, RoleSpec, ServiceSpec, UpdatePolicy};
 use common::time::Span;
 use common::wire::api::{DeployRequest, ServiceList};
@@ -106,6 +106,8 @@ fn request(number: u32) -> anyhow::Result<DeployRequest> {
         port: Some(u16::try_from(number + 10_000)?),
         entry: None,
         ratio: None,
+        near: None,
+        protocol: Protocol::default(),
         affinity: None,
         base: service::Base::default(),
         hold: Hold::default(),

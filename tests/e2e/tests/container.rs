@@ -10,8 +10,12 @@ use std::process::Command;
 const RUNTIMES: [&str; 4] =
     ["/usr/bin/crun", "/usr/local/bin/crun", "/usr/bin/runc", "/usr/sbin/runc"];
 
+pub(crate) fn has_runtime() -> bool {
+    RUNTIMES.iter().any(|path| Path::new(path).exists())
+}
+
 /// A root file system with a shell and a marker file.
-fn make_image(root: &Path) -> anyhow::Result<()> {
+pub(crate) fn make_image(root: &Path) -> anyhow::Result<()> {
     for dir in ["bin", "etc"] {
         fs::create_dir_all(root.join(dir))?;
     }
@@ -31,8 +35,7 @@ fn make_image(root: &Path) -> anyhow::Result<()> {
 
 #[test]
 fn a_script_runs_in_its_container() -> anyhow::Result<()> {
-    let runtime = RUNTIMES.iter().any(|path| Path::new(path).exists());
-    if Person::other().is_none() || !runtime {
+    if Person::other().is_none() || !has_runtime() {
         eprintln!("skipped: not root, or neither crun nor runc (apt-get install crun)");
         return Ok(());
     }

@@ -48,6 +48,7 @@ mod rolling_upgrade;
 mod run;
 mod service_failover;
 mod service_placement;
+mod service_replicas;
 mod service_roles;
 mod services;
 mod setup;

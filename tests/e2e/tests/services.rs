@@ -1,8 +1,8 @@
 //! Services on real daemons: replicas, probes, ports, updates and the discovery of endpoints.
 
 use anyhow::Context as _;
-use common::job::ReplicaHealth;
-use common::wire::api::{ReplicaView, ServiceList, ServiceState, ServiceView};
+use common::job::{Phase, ReplicaHealth};
+use common::wire::api::{JobList, JobView, ReplicaView, ServiceList, ServiceState, ServiceView};
 use e2e::{Cluster, ClusterOptions, Kantctl, Person, WebClient, free_port, get, wait_for};
 use std::net::TcpStream;
 use std::process::Command;
@@ -64,11 +64,24 @@ fn a_service_keeps_its_replicas_over_failures_updates_and_the_death_of_both_daem
     assert!(get(port, "/")?.contains(r#""revision": "1""#));
 
     let plan = ["service", "deploy", "serve.toml", "--dry-run"];
-    assert!(kantctl.ok(&plan)?.contains("role worker: nothing would change"));
+    let same = kantctl.ok(&plan)?;
+    assert!(same.ends_with("revision 1:\n  nothing would change\n"), "{same}");
     let (delay, longer) = ("drain_delay = \"1s\"", "drain_delay = \"2s\"");
     change(&kantctl, delay, longer)?;
     assert!(kantctl.ok(&plan)?.contains("role worker: 1 replicas would be replaced"));
     change(&kantctl, longer, delay)?;
+
+    // A replica that fits no node waits for one only if that is asked for.
+    let large = ["service", "deploy", "large", "--dry-run", "--", "-n1", "-c999", "--wrap", "true"];
+    kantctl.refused(&large, "999")?;
+    let forced = large.map(|word| if word == "--dry-run" { "--force" } else { word });
+    kantctl.ok(&forced)?;
+    wait_for("a replica that waits", || {
+        let waiting: JobList = kantctl.json(&["queue"])?;
+        let is_it = |job: &JobView| job.phase == Phase::Pending;
+        Ok(waiting.jobs.iter().any(is_it).then_some(()))
+    })?;
+    kantctl.ok(&["service", "stop", "large", "--wait"])?;
 
     // Scaled up, its replicas have ports of their own, and are discovered.
     kantctl.ok(&["service", "scale", "chat", "3"])?;

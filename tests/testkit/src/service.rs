@@ -3,7 +3,7 @@
 use crate::ada;
 use common::blob::BlobHash;
 use common::job::{Ask, Probes};
-use common::service::table::Hold;
+use common::service::table::{Hold, Protocol};
 use common::service::{Base, Bounds, RoleSpec, ServiceSpec, UpdatePolicy};
 use common::time::Span;
 use state::Deployment;
@@ -28,6 +28,8 @@ pub fn deployment(name: &str, script: &str, change: impl FnOnce(&mut ServiceSpec
         port: None,
         entry: None,
         ratio: None,
+        near: None,
+        protocol: Protocol::default(),
         affinity: None,
         base: Base::default(),
         hold: Hold::default(),

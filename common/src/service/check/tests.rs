@@ -1,10 +1,12 @@
 //! Each mistake that a specification can have.
 
 use super::*;
+use crate::autoscale::{self, Fraction, Policy, RatioBand, Replicas};
 use crate::blob::BlobHash;
 use crate::job::{Ask, Probes};
-use crate::service::table::Hold;
-use crate::service::{Base, Bounds, UpdatePolicy};
+use crate::service::table::{Hold, Protocol};
+use crate::service::{Bounds, RatioSpec, UpdatePolicy};
+use crate::topology::Level;
 
 fn role(name: &str) -> RoleSpec {
     RoleSpec {
@@ -30,10 +32,18 @@ fn spec(roles: Vec<RoleSpec>) -> ServiceSpec {
         affinity: None,
         hold: Hold::default(),
         base: Base::default(),
+        near: None,
+        protocol: Protocol::default(),
         token: None,
         drain_delay: Span(0),
         update,
     }
+}
+
+/// A policy with the bounds of the roles here.
+fn policy(rule: Rule) -> Policy {
+    let bounds = autoscale::Bounds { min: Replicas(1), max: Replicas(2) };
+    Policy::new(bounds, rule)
 }
 
 fn problem(change: impl FnOnce(&mut ServiceSpec)) -> String {
@@ -58,6 +68,9 @@ fn each_mistake_in_a_specification_is_named() {
     assert!(problem(|s| s.roles[0].ask.hold = true).contains("--hold"));
     assert!(problem(|s| s.entry = RoleName::new("decode").ok()).contains("decode"));
     assert!(problem(|s| s.port = Some(80)).contains("1024"));
+    assert!(problem(|s| s.near = Some(Level::Leaf)).contains("base = \"gang\""));
+    let twice = problem(|s| s.roles[1].ports.push(PortName::new("http").unwrap()));
+    assert!(twice.contains("role router: two ports are called http"), "{twice}");
     assert!(problem(|s| s.update.max_parallel = 0).contains("max_parallel"));
     assert!(problem(|s| s.update.max_surge = 2).contains("max_surge"));
     assert!(problem(|s| s.drain_delay = Span::from_minutes(3000)).contains("drain_delay"));
@@ -76,4 +89,26 @@ fn each_mistake_in_a_specification_is_named() {
         })
         .contains("above zero")
     );
+}
+
+#[test]
+fn policies_need_something_to_measure_and_a_ratio_two_roles_with_policies() {
+    let waiting = || policy(Rule::Queue(autoscale::Queue::default()));
+    let unmeasured = problem(|s| s.roles[0].autoscale = Some(waiting()));
+    assert!(unmeasured.contains("role worker: ") && unmeasured.contains("metrics = \"/metrics\""));
+    let ratio = |decode: &str| RatioSpec {
+        prefill: RoleName::new("worker").unwrap(),
+        decode: RoleName::new(decode).unwrap(),
+        band: RatioBand { min: Fraction(250), max: Fraction(500) },
+    };
+    let with = |both: bool, decode: &'static str| {
+        problem(|s| {
+            let roles = if both { &mut s.roles[..] } else { &mut s.roles[..1] };
+            roles.iter_mut().for_each(|role| role.autoscale = Some(policy(Rule::Fixed)));
+            s.ratio = Some(ratio(decode));
+        })
+    };
+    assert!(with(false, "router").ends_with("policy: router"));
+    assert!(with(true, "decode").ends_with("policy: decode"));
+    assert!(with(true, "worker").ends_with("policy: worker"), "a role has no ratio to itself");
 }

@@ -2,7 +2,8 @@
 //! table of addresses ([`crate::service::table`]).
 
 use crate::id::ServiceName;
-use crate::service::table::{EndpointState, FieldName, Hold, TokenHash};
+use crate::serde_skip::is_default;
+use crate::service::table::{EndpointState, FieldName, Hold, Protocol, TokenHash};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +20,9 @@ pub struct RouteOrder {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<TokenHash>,
     pub drain_seconds: u32,
+    /// What the replicas speak.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub protocol: Protocol,
 }
 
 /// One replica.

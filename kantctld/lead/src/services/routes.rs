@@ -31,6 +31,7 @@ fn route(state: &State, service: &Service, readiness: &Readiness) -> Option<Rout
         hold: spec.hold,
         token: spec.token,
         drain_seconds: u32::try_from(spec.drain_delay.seconds()).unwrap_or(u32::MAX),
+        protocol: spec.protocol,
     })
 }
 

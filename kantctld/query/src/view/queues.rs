@@ -16,10 +16,11 @@ use std::collections::BTreeMap;
 pub fn queue_list(state: &State) -> QueueList {
     let mut queues = state.queues().to_vec();
     queues.sort_by(|a, b| b.priority.cmp(&a.priority).then_with(|| a.name.cmp(&b.name)));
-    QueueList { queues, held: held(state) }
+    QueueList { queues, held: queue_held(state) }
 }
 
-fn held(state: &State) -> BTreeMap<QueueName, QueueHeld> {
+/// What the jobs of each queue, and of those below it, hold.
+pub(super) fn queue_held(state: &State) -> BTreeMap<QueueName, QueueHeld> {
     let mut own: BTreeMap<&QueueName, QueueHeld> = BTreeMap::new();
     for key in state.live() {
         let Some((record, element)) = state.element(key) else { continue };
@@ -39,7 +40,7 @@ fn held(state: &State) -> BTreeMap<QueueName, QueueHeld> {
         sums.entry(queue.name.clone()).or_default().closing = true;
     }
     for (queue, held) in own {
-        for above in upwards(state, queue) {
+        for above in with_queues_above(state, queue) {
             add(sums.entry(above.name.clone()).or_default(), &held);
         }
     }
@@ -48,7 +49,10 @@ fn held(state: &State) -> BTreeMap<QueueName, QueueHeld> {
 
 /// A queue and all its ancestors. The settings have no cycles; the bound ends the walk if one slips
 /// in.
-fn upwards<'a>(state: &'a State, queue: &QueueName) -> impl Iterator<Item = &'a Queue> {
+pub(super) fn with_queues_above<'a>(
+    state: &'a State,
+    queue: &QueueName,
+) -> impl Iterator<Item = &'a Queue> {
     let parent = |queue: &&'a Queue| queue.parent.as_ref().and_then(|name| state.queue(name));
     std::iter::successors(state.queue(queue), parent).take(state.queues().len())
 }

@@ -15,7 +15,10 @@ pub(super) fn allocated(allocation: &Allocation) -> Resources {
 }
 
 pub(crate) fn requested(state: &State, record: &Record) -> Resources {
-    let ask = &record.spec.ask;
+    requested_by(state, &record.spec.ask)
+}
+
+pub(super) fn requested_by(state: &State, ask: &Ask) -> Resources {
     let request = &ask.request;
     let nodes = request.nodes.map_or(1, |nodes| nodes.0);
     let cpus = request.cpus_per_task.times(request.tasks.0);

@@ -11,7 +11,7 @@ use common::job::{Ask, Owner, Probe, ProbeAction, Probes};
 use common::policy::queue::Queue;
 use common::policy::{Amounts, Factors, Policy as ClusterPolicy, Preemption, Quota, YieldsFirst};
 use common::resource::{GpuRequest, Request};
-use common::service::table::Hold;
+use common::service::table::{Hold, Protocol};
 use common::service::{Base, Bounds, RoleSpec, ServiceSpec, UpdatePolicy};
 use common::time::Span;
 use common::topology::Topology;
@@ -145,6 +145,8 @@ impl Setup {
             port: None,
             entry: None,
             ratio: None,
+            near: None,
+            protocol: Protocol::default(),
             affinity: None,
             base: Base::default(),
             hold: Hold::default(),

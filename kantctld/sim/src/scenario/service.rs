@@ -10,7 +10,7 @@ use common::id::{PortName, RoleName, ServiceName};
 use common::job::{Ask, Probe, ProbeAction, Probes};
 use common::reason::Refusal;
 use common::resource::{Apart, Spread};
-use common::service::table::Hold;
+use common::service::table::{Hold, Protocol};
 use common::service::{Base, Bounds, RoleSpec, ServiceSpec, UpdatePolicy};
 use common::time::Span;
 use state::{Actor, Command, Deployment, ServiceAction, snapshot};
@@ -136,6 +136,8 @@ fn spec(words: &mut Words, script: &str) -> Result<ServiceSpec, String> {
         port: None,
         entry: None,
         ratio: None,
+        near: None,
+        protocol: Protocol::default(),
         affinity: None,
         base,
         hold: Hold::default(),

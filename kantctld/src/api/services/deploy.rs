@@ -10,10 +10,9 @@ use crate::disk_guard::DiskGuard;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::{Extension, Json};
-use common::id::{Revision, ServiceName};
+use common::id::ServiceName;
 use common::job::Ask;
 use common::reason::{Refusal, ServiceRefusal};
-use common::service::RoleSpec;
 use common::wire::api::{DeployAnswer, DeployRequest};
 use net::http::StatusCode;
 use query::viewer::Viewer;
@@ -51,10 +50,6 @@ pub async fn deploy(
         }
     }
     let (owner, groups) = owner(&core, &user).await?;
-    if request.dry_run {
-        remark.set_detail("dry run");
-        return Ok(Json(dry_run(&core.state.read(), &request)));
-    }
     let deployment = Deployment {
         operator: actor.operator,
         owner,
@@ -64,6 +59,11 @@ pub async fn deploy(
         spec: request.spec,
         texts: request.texts,
     };
+    if request.dry_run {
+        remark.set_detail("dry run");
+        let plan = query::view::deployment_plan(&core.state.read(), &deployment);
+        return plan.map(Json).map_err(refused);
+    }
     let deployed = core.propose_command(Command::DeployService(Box::new(deployment))).await;
     let events = deployed.map_err(|error| match error {
         CommandError::Refused(refusal) => refused(refusal),
@@ -105,41 +105,4 @@ fn hide_other_services(state: &state::State, viewer: &Viewer, refusal: Refusal) 
         _ => return refusal.into(),
     };
     ApiFailure::Http(net::Refusal::new(StatusCode::CONFLICT, code, message).with_hint(hint))
-}
-
-/// What a deployment would change.
-fn dry_run(state: &state::State, request: &DeployRequest) -> DeployAnswer {
-    let service = state.service(&request.name);
-    let last = service.and_then(|service| service.revisions.keys().next_back().copied());
-    let update = &request.spec.update;
-    let role_plan = |role: &RoleSpec| {
-        let wanted = service.map_or(role.replicas.min, |one| one.wanted(&role.name));
-        let wanted = role.replicas.clamp(wanted);
-        // As `Service::is_current` compares them.
-        let before = service.and_then(Service::spec);
-        let before = before.and_then(|spec| Some((spec.role(&role.name)?, spec.drain_delay)));
-        let name = &role.name;
-        match before {
-            None => format!("role {name}: {wanted} replicas would be started"),
-            Some(before) if before == (role, request.spec.drain_delay) => {
-                format!("role {name}: nothing would change")
-            }
-            Some(_) => format!(
-                "role {name}: {wanted} replicas would be replaced, {} at a time, with up to {} \
-                 beyond the wanted number",
-                update.max_parallel, update.max_surge
-            ),
-        }
-    };
-    let mut plan: Vec<String> = request.spec.roles.iter().map(role_plan).collect();
-    let before = service.and_then(Service::spec).map(|spec| &spec.roles[..]).unwrap_or_default();
-    let is_gone = |role: &&RoleSpec| request.spec.role(&role.name).is_none();
-    plan.extend(
-        before
-            .iter()
-            .filter(is_gone)
-            .map(|role| format!("role {}: its replicas would be stopped", role.name)),
-    );
-    let revision = Revision(last.map_or(1, |last| last.0.saturating_add(1)));
-    DeployAnswer { name: request.name.clone(), revision, plan }
 }

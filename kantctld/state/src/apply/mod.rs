@@ -52,6 +52,7 @@ mod use_invitation;
 mod withdraw_invitation;
 
 pub use admission::check_could_wait;
+pub use services::{CheckedDeployment, check_deployment};
 pub use update_job::patched_request;
 
 use crate::command::{Command, Stamped};

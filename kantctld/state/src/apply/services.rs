@@ -8,6 +8,8 @@ mod remove_service;
 mod start_replicas;
 mod stop_replica;
 
+pub use deploy_service::{CheckedDeployment, check_deployment};
+
 use crate::command::Command;
 use crate::event::Event;
 use crate::state::State;

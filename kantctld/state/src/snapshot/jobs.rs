@@ -10,6 +10,7 @@ use common::node::Contact;
 use common::policy::VictimMode;
 use common::resource::{Allocation, Request, Share};
 use common::time::Time;
+use common::topology::Nearness;
 use engine::{NodeSnapshot, RunningJob, Unusable, WaitingJob, nodes_min};
 use std::sync::Arc;
 
@@ -66,9 +67,17 @@ pub(super) fn waiting(
         reservation: ask.reservation.clone(),
         service: ask.service,
         together: record.set.map(|place| place.first_key()),
-        near_all: None,
+        near_all: near_of_base(state, record),
         expected: record.expected.filter(|_| by_expected),
     })
+}
+
+/// How near to each other the replicas of the base of a service start, as its revision prefers.
+fn near_of_base(state: &State, record: &Record) -> Option<Nearness> {
+    record.set?;
+    let replica = record.spec.ask.replica.as_ref()?;
+    let spec = state.service(&replica.service)?.revisions.get(&replica.revision)?;
+    spec.near.map(|level| Nearness { level, required: false })
 }
 
 /// A job that holds nodes; `None` once no node holds any of it.

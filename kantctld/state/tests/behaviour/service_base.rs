@@ -3,7 +3,8 @@
 use common::id::{JobKey, Ordinal, Revision};
 use common::job::{EndCause, Phase};
 use common::resource::Allocation;
-use common::service::{RoleSpec, StopReason};
+use common::service::{Base, RoleSpec, ServiceSpec, StopReason};
+use common::topology::{Level, Nearness};
 use common::wire::node::StepPhase;
 use state::{Command, ReplicaPlace, RoundStart};
 use testkit::deployment;
@@ -15,12 +16,18 @@ fn key(text: &str) -> JobKey {
 
 /// Two roles with a script each, and a replica of each that is submitted with the other.
 fn waiting() -> House {
+    waiting_with(|_| {})
+}
+
+fn waiting_with(change: impl FnOnce(&mut ServiceSpec)) -> House {
     let mut house = House::new();
     let other = "#!/bin/sh\ndecode\n";
     let mut made = deployment("chat", "#!/bin/sh\nprefill\n", |spec| {
         let script = common::blob::BlobHash::of(other.as_bytes());
         let name = "decode".parse().unwrap();
         spec.roles.push(RoleSpec { name, script, ..spec.roles[0].clone() });
+        spec.base = Base::Gang;
+        change(spec);
     });
     made.texts.push(other.to_owned());
     house.apply(Command::DeployService(Box::new(made)));
@@ -45,6 +52,16 @@ fn start(house: &mut House) {
     let starts = vec![start("1", "g1"), start("2", "g2")];
     let (preempts, shrinks, grows) = (Vec::new(), Vec::new(), Vec::new());
     house.apply(Command::EnactRound { preempts, shrinks, grows, starts });
+}
+
+#[test]
+fn the_base_prefers_the_nearness_of_its_revision() {
+    let near = |house: &House| {
+        ["1", "2"].map(|job| state::snapshot::waiting(&house.state, key(job)).unwrap().near_all)
+    };
+    assert_eq!(near(&waiting()), [None; 2]);
+    let leaf = Nearness { level: Level::Leaf, required: false };
+    assert_eq!(near(&waiting_with(|spec| spec.near = Some(Level::Leaf))), [Some(leaf); 2]);
 }
 
 #[test]

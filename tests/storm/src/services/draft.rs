@@ -3,14 +3,17 @@
 use super::replica::Kind;
 use super::{ServiceAct, Text, no_environment};
 use crate::rng::Rng;
-use common::autoscale::{self, PerReplica, Policy, Replicas, RequestRate, Requests, Rule};
+use common::autoscale::{
+    self, Fraction, PerReplica, Policy, RatioBand, Replicas, RequestRate, Requests, Rule,
+};
 use common::blob::BlobHash;
 use common::id::{QueueName, RoleName};
 use common::job::{Ask, Probe, ProbeAction, Probes};
 use common::resource::{Apart, Request, Spread};
-use common::service::table::Hold;
-use common::service::{Base, Bounds, RoleSpec, ServiceSpec, UpdatePolicy};
+use common::service::table::{Hold, Protocol};
+use common::service::{Base, Bounds, RatioSpec, RoleSpec, ServiceSpec, UpdatePolicy};
 use common::time::Span;
+use common::topology::Level;
 use common::unit::Cpus;
 use state::ServiceAction;
 
@@ -40,6 +43,8 @@ impl Draft {
             port: u16::try_from(8_000 + service).ok(),
             entry: None,
             ratio: None,
+            near: None,
+            protocol: Protocol::default(),
             affinity: None,
             base: if rng.percent(30) { Base::Gang } else { Base::Single },
             hold: Hold::default(),
@@ -49,6 +54,14 @@ impl Draft {
         };
         if rng.percent(20) {
             spec.port = None;
+        }
+        // From a copy, so that all other draws of a seed stay as they were.
+        let mut copy = rng.clone();
+        if spec.base == Base::Gang && copy.percent(50) {
+            spec.near = Some(Level::Leaf);
+        }
+        if spec.roles.iter().any(|role| role.autoscale.is_some()) && copy.percent(60) {
+            spec.ratio = random_ratio(&mut spec.roles, &mut copy);
         }
         spec.update = random_update(rng);
         let scripts = vec![String::new(); spec.roles.len()];
@@ -130,6 +143,17 @@ fn random_role(name: &str, nodes: usize, rng: &mut Rng) -> RoleSpec {
         role.autoscale = Some(random_policy(role.replicas, rng));
     }
     role
+}
+
+/// The second role follows the first one, which has a policy.
+fn random_ratio(roles: &mut [RoleSpec], rng: &mut Rng) -> Option<RatioSpec> {
+    let [front, back] = roles else { return None };
+    let bounds = back.replicas;
+    let bounds = autoscale::Bounds { min: Replicas(bounds.min), max: Replicas(bounds.max) };
+    back.autoscale = Some(Policy::new(bounds, Rule::Fixed));
+    let least = rng.between(250, 1_000);
+    let band = RatioBand { min: Fraction(least), max: Fraction(least + rng.below(1_000)) };
+    Some(RatioSpec { prefill: back.name.clone(), decode: front.name.clone(), band })
 }
 
 /// How the replicas of a role keep apart, the same in all revisions. The bound leaves room for an

@@ -9,6 +9,7 @@ use crate::output::Screen;
 use crate::server::{Retry, Server};
 use common::id::{PortName, RoleName, ServiceName};
 use common::service::Base;
+use common::service::table::Protocol;
 use common::wire::api::DeployAnswer;
 use serde_json::Value;
 
@@ -65,7 +66,7 @@ pub async fn run(args: &Deploy, server: &Server, screen: &Screen) -> Result<u8, 
     if screen.json {
         screen.print_answer_json(&raw)?;
     } else if args.dry_run {
-        screen.print_line(&format!("Would deploy {name}, revision {revision}:"))?;
+        screen.print_line(&format!("Plan for {name}, revision {revision}:"))?;
         plan.iter().try_for_each(|line| screen.print_line(&format!("  {line}")))?;
     } else {
         screen.print_line(&format!("Deployed {name}, revision {revision}"))?;
@@ -117,6 +118,8 @@ fn from_options(args: &Deploy) -> Result<ServiceFile, Failure> {
         drain_delay: None,
         update: None,
         ratio: None,
+        near: None,
+        protocol: Protocol::default(),
         role: vec![role],
     })
 }

@@ -46,6 +46,8 @@ pub(super) fn request(file: ServiceFile) -> Result<DeployRequest, Failure> {
         port: file.port,
         entry: file.entry,
         base: file.base,
+        near: file.near,
+        protocol: file.protocol,
         ratio: file.ratio.map(|RatioFile { prefill, decode, min, max }| RatioSpec {
             prefill,
             decode,

@@ -6,8 +6,9 @@ use common::autoscale::Fraction;
 use common::id::{PortName, RoleName, ServiceName};
 use common::resource::Spread;
 use common::service::Base;
-use common::service::table::{FieldName, TokenHash};
+use common::service::table::{FieldName, Protocol, TokenHash};
 use common::time::Span;
+use common::topology::Level;
 use serde::{Deserialize, Deserializer};
 use std::path::Path;
 
@@ -23,6 +24,11 @@ pub(super) struct ServiceFile {
     /// How the first `min` replicas of each role start.
     #[serde(default)]
     pub base: Base,
+    /// The level of the network below one switch of which the base starts, if that is possible.
+    pub near: Option<Level>,
+    /// What the replicas that get the requests speak.
+    #[serde(default)]
+    pub protocol: Protocol,
     /// A header by which requests stay with one replica.
     pub affinity: Option<FieldName>,
     pub hold: Option<HoldFile>,

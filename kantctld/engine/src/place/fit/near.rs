@@ -14,14 +14,27 @@
 //! four: n. Job 3 asks for five with `--near leaf:required`: it waits; without it, it gets n and
 //! one node of m.
 
-use crate::model::cluster::NodeIndex;
 use crate::model::cluster::switches::{LEVELS, SwitchIndex};
+use crate::model::cluster::{ClusterIndex, NodeIndex};
 use crate::place::node_search::NodeSearch;
 use crate::place::score::Scorer;
 use common::policy::Placement;
-use common::topology::Level;
+use common::topology::{Level, Nearness};
 use common::unit::Tasks;
 use std::collections::BTreeMap;
+
+/// What a gang avoids so that the nodes of all its parts are near to each other: for each switch,
+/// the nodes that are not below it; then nothing, unless nearness is required.
+pub(crate) fn fences(cluster: &ClusterIndex, near: Option<Nearness>) -> Vec<Vec<bool>> {
+    let Some(near) = near else { return vec![Vec::new()] };
+    let switches = cluster.switches();
+    let all = (0..switches.count(near.level)).filter_map(|at| u32::try_from(at).ok());
+    let off = |switch: u32| {
+        let is_there = |at| switches.switch_of_node(near.level, at) == Some(SwitchIndex(switch));
+        cluster.nodes().map(|(at, _)| !is_there(at)).collect()
+    };
+    all.map(off).chain((!near.required).then(Vec::new)).collect()
+}
 
 /// Sets of at least `count` of these nodes (best first) to try, nearest first. The first `count`
 /// nodes of a set are the ones to take.

@@ -10,9 +10,9 @@ use super::moves::may_move;
 use super::wanted::{Sought, Wanted};
 use crate::model::cluster::NodeIndex;
 use crate::model::job::RunningJob;
-use crate::model::shares::Amount;
-use crate::model::shares::held;
 use crate::model::shares::tree::QueueAt;
+use crate::model::shares::{Amount, held};
+use crate::place::fit::near::fences;
 use crate::place::placing::Placed;
 use crate::round::planner::RoundState;
 use common::id::JobKey;
@@ -57,7 +57,7 @@ pub(super) type Found<'a> = (Vec<Candidate<'a>>, Places);
 
 impl<'s, 'a> Search<'s, 'a> {
     pub fn new(state: &'s mut RoundState<'a>, wanted: Wanted<'a>) -> Self {
-        let fences = wanted.fences(&state.snapshot.cluster);
+        let fences = fences(&state.snapshot.cluster, wanted.near);
         Self {
             state,
             parts: wanted.parts,

@@ -2,11 +2,13 @@
 //! Source: Slurm, "Heterogeneous Job Support": all components are started at the same time.
 //! A component that is held, or whose begin time has not come, keeps the others waiting.
 //!
+//! Where a set prefers its nodes near to each other, it is tried below each switch first.
+//!
 //! Example. Nodes a (GPUs) and b (CPUs). Job 1 has two components: 1 asks for a GPU, 2 for 4 CPUs
 //! without a GPU; both start. If b were in use, neither would.
 
 use super::RoundState;
-use super::reserve::{ADMITTED_MAX, Booked};
+use super::reserve::Booked;
 use super::start::Obstacle;
 use crate::model::cluster::NodeIndex;
 use crate::model::cluster::node::NEVER;
@@ -14,19 +16,14 @@ use crate::model::decision::Decision;
 use crate::model::job::WaitingJob;
 use crate::model::shape_cache::ShapeIndex;
 use crate::model::snapshot::PlannedStart;
-use crate::place::backfill::earliest::Window;
+use crate::place::fit::near;
 use crate::policy::admit::Refused;
 use crate::policy::queue_scan::Next;
 use common::id::JobKey;
 use common::policy::Behind;
-use common::policy::queue::Queue;
 use common::reason::WaitReason;
-use common::time::Time;
 use common::unit::Tasks;
 use std::sync::Arc;
-
-/// One component, and its shape.
-type Part<'a> = (&'a Arc<WaitingJob>, ShapeIndex);
 
 /// The component that did not start, its shape if its queue exists, and why.
 pub(super) type Failed<'a> = (&'a Arc<WaitingJob>, Option<ShapeIndex>, Obstacle);
@@ -58,10 +55,21 @@ impl<'a> RoundState<'a> {
             return Next::MayTry;
         }
         let most = |one: &&Arc<WaitingJob>| one.request.tasks_min.filter(|_| with_fewest);
-        let anywhere: Vec<_> = components.iter().map(|one| (Vec::new(), most(one))).collect();
-        if let Err(failed) = self.start_all(&components, &anywhere) {
-            let (component, shape, obstacle) = *failed;
-            self.note_failure_all(&components, component, shape, obstacle);
+        let near = components.first().and_then(|one| one.near_all);
+        let mut failed = None;
+        for fence in near::fences(&self.snapshot.cluster, near) {
+            let places: Vec<_> = components.iter().map(|one| (fence.clone(), most(one))).collect();
+            match self.start_all(&components, &places) {
+                Ok(()) => return Next::MayTry,
+                Err(why) => failed = Some(*why),
+            }
+        }
+        match failed {
+            Some((component, shape, obstacle)) => {
+                self.note_failure_all(&components, component, shape, obstacle);
+            }
+            // The required nearness excludes all nodes.
+            None => self.note_no_room_all(&components),
         }
         Next::MayTry
     }
@@ -201,99 +209,24 @@ impl<'a> RoundState<'a> {
     }
 
     /// A job's promise and bookings.
-    fn plan_of(&self, key: JobKey) -> Option<(JobKey, PlannedStart, Option<Booked>)> {
+    pub(super) fn plan_of(&self, key: JobKey) -> Option<(JobKey, PlannedStart, Option<Booked>)> {
         let planned_start = self.planned_starts.get(&key)?.clone();
         Some((key, planned_start, self.bookings_of(key)))
     }
 
     /// Restores a promise and its bookings if they were removed since.
-    fn restore_plan(&mut self, key: JobKey, planned_start: PlannedStart, own: Option<Booked>) {
+    pub(super) fn restore_plan(
+        &mut self,
+        key: JobKey,
+        planned_start: PlannedStart,
+        own: Option<Booked>,
+    ) {
         if self.planned_starts.contains_key(&key) {
             return;
         }
         self.planned_starts.insert(key, planned_start);
         if let Some(own) = own {
             self.book_again(key, own);
-        }
-    }
-
-    /// Keeps room for all components at one time, if the queue of the component without room keeps
-    /// any.
-    pub(super) fn reserve_together(
-        &mut self,
-        queue: &'a Queue,
-        failed: &'a Arc<WaitingJob>,
-        components: &[&'a Arc<WaitingJob>],
-    ) {
-        let mut parts = Vec::new();
-        for component in components.iter().copied() {
-            let Some(own) = self.queues.get(&component.queue) else { return };
-            parts.push((component, self.shape_of(own, component)));
-        }
-        let backfills = queue.behind == Behind::Backfill;
-        let reserved = backfills && !self.queue_is_done(&queue.name) && self.book_together(&parts);
-        if reserved || !backfills {
-            self.heads.entry(&queue.name).or_insert((failed.key, 0)).1 += u32::from(reserved);
-        }
-    }
-
-    /// Keeps certain nodes for all components from the first time at which all have room, but not
-    /// later than was promised. Returns whether anything is kept now.
-    fn book_together(&mut self, parts: &[Part<'a>]) -> bool {
-        let kept: Vec<_> = parts.iter().filter_map(|(one, _)| self.plan_of(one.key)).collect();
-        let by = kept.first().map(|(_, start, _)| start.at).filter(|at| {
-            kept.len() == parts.len() && kept.iter().all(|(_, start, _)| start.at == *at)
-        });
-        if by.is_some() && !self.snapshot.is_looser {
-            return true;
-        }
-        if !kept.is_empty() {
-            // What was kept may be free now for jobs that did not fit before.
-            self.shapes.forget();
-        }
-        self.drop_planned_starts(parts);
-        let mut after = self.now;
-        for _ in 0..ADMITTED_MAX {
-            match self.keep_all_at(parts, Window { after, by }) {
-                // All of them would fit now: what one lacked was not room.
-                Ok(()) if after <= self.now => break,
-                Ok(()) => return true,
-                Err(None) => break,
-                Err(Some(later)) => {
-                    self.drop_planned_starts(parts);
-                    after = later;
-                }
-            }
-        }
-        self.drop_planned_starts(parts);
-        if by.is_some_and(|by| by > self.now) {
-            kept.into_iter().for_each(|(key, start, own)| self.restore_plan(key, start, own));
-            return true;
-        }
-        false
-    }
-
-    /// Keeps nodes for all components at the window's first time.
-    ///
-    /// # Errors
-    /// The first time at which the component without room has room. `None`: none is known.
-    fn keep_all_at(&mut self, parts: &[Part<'a>], window: Window) -> Result<(), Option<Time>> {
-        let at = window.after;
-        for (job, shape) in parts.iter().copied() {
-            let found = self.earliest_start(job, shape, window).ok_or(None)?;
-            if found.0.at > at {
-                return Err(Some(found.0.at));
-            }
-            self.keep_nodes(job, shape, &found);
-            self.add_future_claim(job, shape, at);
-        }
-        Ok(())
-    }
-
-    fn drop_planned_starts(&mut self, parts: &[Part<'a>]) {
-        for (job, _) in parts {
-            self.unbook(job.key);
-            self.planned_starts.remove(&job.key);
         }
     }
 }

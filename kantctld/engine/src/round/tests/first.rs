@@ -1,7 +1,9 @@
 //! The first job of a queue that lacks room or quota, and the jobs that may pass it.
 
 use super::*;
+use crate::testing::set_leaf_groups;
 use common::policy::{Amounts, Behind, Limits, Placement, Quota, QuotaMode, ZoneOverflow};
+use common::topology::{Level, Nearness};
 
 /// Node a of 8 GPUs for a queue of 8; job 9 has `held` of them for an hour more.
 fn strict(held: u16, change: impl Fn(&mut Queue)) -> Snapshot {
@@ -191,6 +193,29 @@ fn all_components_of_a_job_are_kept_room_for_at_one_time() {
     assert_eq!([planned_start(1), planned_start(2)], [Some(in_minutes(60)); 2]);
     assert_eq!(seen.given(3), [""; 0], "b is needed in an hour");
     assert_eq!(seen.given(4).len(), 1);
+}
+
+#[test]
+fn components_start_below_one_switch_if_there_is_room_and_anywhere_otherwise() {
+    let started = |busy: &[&str], near: Option<Nearness>| {
+        let mut snapshot = snapshot(["a", "b", "c", "d"].map(|node| cpu_node(node, 4)).to_vec());
+        set_leaf_groups(&mut snapshot, &[("l", "a b"), ("m", "c d")]);
+        for (job, node) in (8..).zip(busy) {
+            run(&mut snapshot, job, share(node, "0-3"), Some(in_minutes(60)));
+        }
+        let one = |job| waiting(job, request(1, 4), 10);
+        let component = |job| WaitingJob { together: Some(key(1)), near_all: near, ..one(job) };
+        wait(&mut snapshot, [component(1), component(2)]);
+        let seen = judged(&snapshot);
+        [1, 2].map(|job| seen.given(job).iter().map(|share| &share[..1]).collect::<String>())
+    };
+    let leaf = Nearness { level: Level::Leaf, required: false };
+    assert_eq!(started(&["a"], None), ["b", "c"]);
+    assert_eq!(started(&["a"], Some(leaf)), ["c", "d"]);
+    assert_eq!(started(&["a", "c"], Some(leaf)), ["b", "d"]);
+    assert_eq!(started(&["a", "c"], Some(Nearness { required: true, ..leaf })), ["", ""]);
+    let unknown = Nearness { level: Level::Spine, required: true };
+    assert_eq!(started(&[], Some(unknown)), ["", ""]);
 }
 
 #[test]

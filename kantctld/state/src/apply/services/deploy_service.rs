@@ -26,6 +26,44 @@ pub(super) fn apply(
     deployment: &Deployment,
 ) -> Result<(), Refusal> {
     let Deployment { owner, groups, operator, name, spec, .. } = deployment;
+    let CheckedDeployment { revision, is_unchanged, texts } = check_deployment(state, deployment)?;
+    if is_unchanged {
+        events.push(Event::ServiceChanged { name: name.clone(), revision });
+        return Ok(());
+    }
+    for hash in spec.blob_hashes() {
+        let text = texts.get(&hash).copied().unwrap_or_default();
+        state.blobs.add_use(hash, text.as_bytes());
+    }
+    let uid = owner.uid;
+    let service = state.services.entry(name.clone()).or_insert_with(|| new(deployment, state.now));
+    (service.groups, service.operator) = (groups.clone(), *operator);
+    service.via = deployment.via.clone();
+    service.revisions.insert(revision, Arc::new(spec.clone()));
+    service.note(state.now, ServiceEventKind::Deployed { revision, by: uid });
+    switch_revision(state, events, name, revision);
+    Ok(())
+}
+
+/// A deployment that is not refused.
+#[derive(Debug)]
+pub struct CheckedDeployment<'a> {
+    /// The revision that it makes current.
+    pub revision: Revision,
+    /// It is a repetition, and changes nothing.
+    pub is_unchanged: bool,
+    texts: BTreeMap<BlobHash, &'a str>,
+}
+
+/// Checks a deployment without carrying it out.
+///
+/// # Errors
+/// Why it is refused.
+pub fn check_deployment<'a>(
+    state: &State,
+    deployment: &'a Deployment,
+) -> Result<CheckedDeployment<'a>, Refusal> {
+    let Deployment { owner, groups, operator, name, spec, .. } = deployment;
     admission::check_owner(state, owner.uid)?;
     check_spec(spec)?;
     let known = state.services.get(name);
@@ -34,10 +72,9 @@ pub(super) fn apply(
         if known.is_stopping {
             return Err(ServiceRefusal::Stopping { name: name.clone() }.into());
         }
-        // A repeated deployment changes nothing.
         if known.spec() == Some(spec) && known.update.is_none() {
-            events.push(Event::ServiceChanged { name: name.clone(), revision: known.current });
-            return Ok(());
+            let revision = known.current;
+            return Ok(CheckedDeployment { revision, is_unchanged: true, texts: BTreeMap::new() });
         }
     } else {
         check_room(state, owner.uid)?;
@@ -50,19 +87,8 @@ pub(super) fn apply(
     }
     check_port(state, name, spec)?;
     let texts = check_texts(state, who.uid, deployment)?;
-    for hash in spec.blob_hashes() {
-        let text = texts.get(&hash).copied().unwrap_or_default();
-        state.blobs.add_use(hash, text.as_bytes());
-    }
-    let uid = owner.uid;
-    let service = state.services.entry(name.clone()).or_insert_with(|| new(deployment, state.now));
-    (service.groups, service.operator) = (groups.clone(), *operator);
-    service.via = deployment.via.clone();
-    let revision = next(service);
-    service.revisions.insert(revision, Arc::new(spec.clone()));
-    service.note(state.now, ServiceEventKind::Deployed { revision, by: uid });
-    switch_revision(state, events, name, revision);
-    Ok(())
+    let revision = known.map_or(Revision(1), next);
+    Ok(CheckedDeployment { revision, is_unchanged: false, texts })
 }
 
 /// A service without revisions.
