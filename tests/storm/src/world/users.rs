@@ -70,6 +70,21 @@ impl World {
         let to = progress.hint.take().unwrap_or(by_turn);
         let id = AskId { work, attempt: progress.attempt };
         self.agenda.add(self.now_ms + PATIENCE_MS, Event::AskAgain(id));
+        self.send(to, id, &body);
+    }
+
+    /// Reads the last job id from all controllers, of which one may believe that it still leads.
+    fn look_everywhere(&mut self, work: usize) {
+        let progress = &mut self.progress[work];
+        progress.attempt += 1;
+        progress.asked_ms.push(self.now_ms);
+        let id = AskId { work, attempt: progress.attempt };
+        let controllers: Vec<ControllerId> = self.hosts.keys().copied().collect();
+        controllers.into_iter().for_each(|to| self.send(to, id, &Body::Look));
+    }
+
+    fn send(&mut self, to: ControllerId, id: AskId, body: &Body) {
+        let work = id.work;
         let (from, host) = (At::User(user_host(work)), At::Controller(to));
         let mut delays_ms = self.net.carry(self.now_ms, from, host);
         if let Action::Update(of) = self.plan.works[work].action {
@@ -175,7 +190,11 @@ impl World {
                 let at_ms = self.now_ms + self.rng.between(30, 400);
                 return self.agenda.add(at_ms, Event::AskAgain(id));
             }
-            Reply::Submitted(job) => self.user_judge.submit_answered(id.work, job, self.now_ms),
+            Reply::Submitted(job) => {
+                self.user_judge.submit_answered(id.work, job, self.now_ms);
+                self.progress[id.work].is_over = true;
+                self.look_everywhere(id.work);
+            }
             Reply::Last(job) => {
                 self.user_judge.looked(self.asked_ms(id), self.now_ms, job);
             }
