@@ -18,4 +18,5 @@ pub use note::Note;
 pub use refusal::{
     InvitationRefusal, KeyRotationRefusal, Mend, NoRoom, Refusal, ServiceRefusal, TokenRefusal,
 };
+pub use sentence::plural;
 pub use wait::{Nearest, Need, WaitReason};

@@ -174,10 +174,12 @@ async fn a_replica_that_does_not_start_in_time_is_ended() {
 #[tokio::test]
 async fn a_replica_for_which_no_port_is_left_does_not_start() {
     let (mut controller, node) = node_and_controller().await;
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let mut config = fs::read_to_string(node.path("kantd.toml")).unwrap();
-    config.push_str(&format!("service_ports = \"{free}-{free}\"\n"));
-    fs::write(node.path("kantd.toml"), config).unwrap();
+    let config = fs::read_to_string(node.path("kantd.toml")).unwrap();
+    let (before, range) = config.split_once("service_ports = \"").unwrap();
+    let (free, _) = range.split_once('-').unwrap();
+    let one = format!("{before}service_ports = \"{free}-{free}\"\n");
+    fs::write(node.path("kantd.toml"), one).unwrap();
+    let free: u16 = free.parse().unwrap();
     let _kantd = node.start();
     let (mut channel, _) = controller.welcome().await;
     let (a, b) = (id(1, 1), id(2, 1));

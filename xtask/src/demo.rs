@@ -62,7 +62,9 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Ok(shown) => shown,
         Err(error) => {
             // Jobs would outlive the daemons.
-            cluster.wind_down()?;
+            if let Err(also) = cluster.wind_down() {
+                eprintln!("failed to end the demo's cluster: {also:#}");
+            }
             return Err(error);
         }
     };

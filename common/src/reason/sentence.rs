@@ -21,7 +21,9 @@ const fn along_with_gpus_text(need: &Need) -> &'static str {
     if need.gpus.0 > 0 { " along with free GPUs" } else { "" }
 }
 
-pub(super) const fn plural(count: u32) -> &'static str {
+/// The ending of a noun after a count.
+#[must_use]
+pub const fn plural(count: u32) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 

@@ -116,7 +116,7 @@ pub struct ServiceSpec {
     pub entry: Option<RoleName>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<RatioSpec>,
-    /// What the replicas of the entry role speak with routers.
+    /// What the replicas of the entry role speak with routers; the same in all revisions.
     #[serde(default, skip_serializing_if = "is_default")]
     pub protocol: Protocol,
     /// Requests with the same value of this header go to the same replica, if its load permits.

@@ -110,6 +110,7 @@ const fn service_status(refusal: &ServiceRefusal) -> StatusCode {
         ServiceRefusal::NotYours { .. } => StatusCode::FORBIDDEN,
         ServiceRefusal::Stopping { .. }
         | ServiceRefusal::PortTaken { .. }
+        | ServiceRefusal::ProtocolChange { .. }
         | ServiceRefusal::NothingToPromote { .. }
         | ServiceRefusal::Autoscaled { .. }
         | ServiceRefusal::IsReplica { .. } => StatusCode::CONFLICT,

@@ -11,6 +11,7 @@ use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus as ChildStatus, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -33,9 +34,10 @@ impl Node {
         let config = format!(
             "name = \"g-1\"\ncontrollers = [\"{addr}\"]\ncgroup = \"off\"\n\
              allow_root_jobs = true\nmemory_kept_back = \"1M\"\n\
-             spool_dir = \"{}\"\nsocket = \"{}\"\n",
+             spool_dir = \"{}\"\nsocket = \"{}\"\nservice_ports = \"{}\"\n",
             node.path("spool").display(),
             node.path("run/kantd.sock").display(),
+            own_ports(),
         );
         fs::write(node.path("kantd.toml"), config).unwrap();
         node
@@ -82,6 +84,15 @@ pub async fn node_and_controller() -> (Controller, Node) {
     let controller = Controller::start(&key).await;
     let node = Node::new(&key, &controller.addr.to_string());
     (controller, node)
+}
+
+/// Ports for the replicas of one node alone, below those that the kernel gives.
+fn own_ports() -> String {
+    static BLOCKS: AtomicU16 = AtomicU16::new(0);
+    // Programs of tests that run beside this one begin elsewhere.
+    let from = 24_000 + (std::process::id() % 12) as u16 * 500;
+    let from = from + BLOCKS.fetch_add(1, Ordering::Relaxed) % 50 * 10;
+    format!("{from}-{}", from + 9)
 }
 
 /// A running kantd; it is killed when dropped, its steps are not.

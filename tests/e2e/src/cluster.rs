@@ -456,9 +456,10 @@ impl Cluster {
     /// When a job does not end.
     pub fn wind_down(&mut self) -> anyhow::Result<()> {
         let has_nodes = !self.nodes.is_empty() && self.nodes.values().all(Option::is_some);
-        if self.controller.is_some() && has_nodes {
-            self.kantctl(Person::me())?.cancel_everything()?;
-        }
+        let cancelled = match self.any_kantctl() {
+            Some(kantctl) if has_nodes => kantctl.cancel_everything(),
+            _ => Ok(()),
+        };
         for daemon in self.nodes.values_mut().filter_map(Option::take) {
             daemon.stop()?;
         }
@@ -469,7 +470,7 @@ impl Cluster {
         for node in self.machines.keys() {
             remove_groups(&self.cgroup_root(node));
         }
-        Ok(())
+        cancelled
     }
 }
 

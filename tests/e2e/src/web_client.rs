@@ -10,11 +10,21 @@ use std::time::Duration;
 /// The longest time that a client waits for more of an answer.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 
+/// A client ends after this number of failures.
+const FAILURES_MAX: usize = 100;
+
 /// A client that asks for the service again and again, and counts the answers.
 #[derive(Debug)]
 pub struct WebClient {
     stop: Arc<AtomicBool>,
-    thread: JoinHandle<WebAnswers>,
+    thread: Option<JoinHandle<WebAnswers>>,
+}
+
+/// Its thread ends after the request that it makes.
+impl Drop for WebClient {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
 }
 
 /// What a client got.
@@ -63,19 +73,22 @@ impl WebClient {
         let stopped = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {
             let mut answers = WebAnswers::default();
-            while !stopped.load(Ordering::Relaxed) {
+            while !stopped.load(Ordering::Relaxed) && answers.failed.len() < FAILURES_MAX {
                 once(&mut answers);
             }
             answers
         });
-        Self { stop, thread }
+        Self { stop, thread: Some(thread) }
     }
 
     /// Ends the client. What it got.
+    ///
+    /// # Panics
+    /// When its thread did.
     #[must_use]
-    pub fn answers(self) -> WebAnswers {
+    pub fn answers(mut self) -> WebAnswers {
         self.stop.store(true, Ordering::Relaxed);
-        self.thread.join().unwrap_or_default()
+        self.thread.take().and_then(|thread| thread.join().ok()).expect("a client panicked")
     }
 
     /// Ends the client. The number of answers.

@@ -107,7 +107,8 @@ fn a_followed_file_has_the_addresses_of_the_ready_replicas() -> anyhow::Result<(
     let words =
         ["service", "endpoints", "chat", "--format", "plain", "--output", "eds", "--follow"];
     let mut command: Command = kantctl.command();
-    command.args(words).stdout(Stdio::null()).stderr(Stdio::null());
+    let noted = kantctl.dir().join("noted");
+    command.args(words).stdout(Stdio::null()).stderr(std::fs::File::create(&noted)?);
     let mut follower = Follower(command.spawn()?);
     let lines = |count: usize| {
         wait_for(&format!("{count} addresses"), || {
@@ -122,11 +123,13 @@ fn a_followed_file_has_the_addresses_of_the_ready_replicas() -> anyhow::Result<(
 
     // It stays as it is while no controller answers, and empty once the service is gone.
     cluster.kill_controller()?;
+    wait_for("a look without an answer", || Ok(kantctl.said("noted")))?;
+    assert_eq!(kantctl.read("eds")?, two);
     cluster.start_controller()?;
     cluster.wait_for_nodes()?;
-    assert_eq!(kantctl.read("eds")?, two);
     kantctl.ok(&["service", "stop", "chat", "--wait"])?;
-    wait_for("the end of the command", || Ok(follower.0.try_wait()?))?;
+    let ended = wait_for("the end of the command", || Ok(follower.0.try_wait()?))?;
+    assert_eq!(ended.code(), Some(1), "{}", kantctl.read("noted")?);
     assert_eq!(kantctl.read("eds")?.trim(), "");
     Ok(())
 }

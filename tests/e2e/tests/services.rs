@@ -2,7 +2,7 @@
 
 use anyhow::Context as _;
 use common::job::{Phase, ReplicaHealth};
-use common::wire::api::{JobList, JobView, ReplicaView, ServiceList, ServiceState, ServiceView};
+use common::wire::api::{ReplicaView, ServiceList, ServiceState, ServiceView};
 use e2e::{Cluster, ClusterOptions, Kantctl, Person, WebClient, free_port, get, wait_for};
 use std::net::TcpStream;
 use std::process::Command;
@@ -68,7 +68,7 @@ fn a_service_keeps_its_replicas_over_failures_updates_and_the_death_of_both_daem
     assert!(same.ends_with("revision 1:\n  nothing would change\n"), "{same}");
     let (delay, longer) = ("drain_delay = \"1s\"", "drain_delay = \"2s\"");
     change(&kantctl, delay, longer)?;
-    assert!(kantctl.ok(&plan)?.contains("role worker: 1 replicas would be replaced"));
+    assert!(kantctl.ok(&plan)?.contains("role worker: 1 replica would be replaced"));
     change(&kantctl, longer, delay)?;
 
     // A replica that fits no node waits for one only if that is asked for.
@@ -77,9 +77,9 @@ fn a_service_keeps_its_replicas_over_failures_updates_and_the_death_of_both_daem
     let forced = large.map(|word| if word == "--dry-run" { "--force" } else { word });
     kantctl.ok(&forced)?;
     wait_for("a replica that waits", || {
-        let waiting: JobList = kantctl.json(&["queue"])?;
-        let is_it = |job: &JobView| job.phase == Phase::Pending;
-        Ok(waiting.jobs.iter().any(is_it).then_some(()))
+        let list: ServiceList = kantctl.json(&["service", "show", "large"])?;
+        let replicas = list.services.iter().flat_map(|one| &one.roles[0].replicas);
+        Ok(replicas.into_iter().any(|one| one.phase == Phase::Pending).then_some(()))
     })?;
     kantctl.ok(&["service", "stop", "large", "--wait"])?;
 

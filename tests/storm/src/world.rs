@@ -12,6 +12,7 @@ mod releases;
 mod rot;
 mod services;
 mod sessions;
+mod settings;
 mod trust;
 mod users;
 
@@ -31,17 +32,13 @@ use crate::node::{Node, Surroundings};
 use crate::plan::Plan;
 use crate::rng::Rng;
 use crate::story::Story;
-use common::id::{ClusterId, ControllerId, QueueName};
-use common::policy::queue::Queue;
-use common::policy::{Factors, Order, Preemption};
+use common::id::{ClusterId, ControllerId};
 use common::time::Span;
-use common::topology::Topology;
-use common::unit::Bytes;
 use event::{Agenda, Event};
 use host::Host;
 use operator::Task;
 use services::ServicesEnd;
-use state::Settings;
+use settings::three_queues;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -282,33 +279,5 @@ impl World {
         drop(services);
         drop(log);
         self.carry_out(place, outputs);
-    }
-}
-
-/// Three queues: a plain one, one whose jobs preempt others, and one whose jobs are preemptible.
-fn three_queues() -> Settings {
-    let queue = |name: &str| Queue {
-        memory_per_cpu: Bytes::from_mib(256),
-        ..Queue::with_defaults(QueueName::new(name).expect("a valid name"))
-    };
-    let main = Queue { default: true, order: Order::default(), ..queue("main") };
-    let by_priority = Preemption { by_priority: true, ..Preemption::default() };
-    let urgent = Queue { priority: 10, preemption: by_priority, ..queue("urgent") };
-    let yields = Preemption { preemptible: true, by_priority: true, ..Preemption::default() };
-    let spare = Queue { priority: -10, preemption: yields, ..queue("spare") };
-    Settings {
-        cluster: "storm".to_owned(),
-        queues: vec![main, urgent, spare],
-        allow_root_jobs: false,
-        kill_grace: Span::from_seconds(1),
-        done_jobs_kept: Span::from_minutes(48 * 60),
-        user_bounds: state::UserBounds::default(),
-        qos: Vec::new(),
-        accounts: Vec::new(),
-        fair_sharing: false,
-        yields_first: common::policy::YieldsFirst::default(),
-        factors: Factors::default(),
-        moves: common::policy::Moves::default(),
-        topology: Topology::default(),
     }
 }

@@ -17,6 +17,11 @@ pub enum ServiceRefusal {
     Stopping { name: ServiceName },
     #[error("port {port} is that of service {service}")]
     PortTaken { port: u16, service: ServiceName },
+    #[error(
+        "the `protocol` of service {name} cannot change: while its replicas are replaced, old and \
+         new ones run"
+    )]
+    ProtocolChange { name: ServiceName },
     #[error("service {name} has no role `{role}`")]
     UnknownRole { name: ServiceName, role: RoleName, known: Vec<RoleName> },
     #[error("service {name} has no such revision to return to")]
@@ -41,6 +46,7 @@ impl ServiceRefusal {
             Self::NotYours { .. } => "not_yours",
             Self::Stopping { .. } => "service_stopping",
             Self::PortTaken { .. } => "port_taken",
+            Self::ProtocolChange { .. } => "protocol_change",
             Self::UnknownRole { .. } => "unknown_role",
             Self::UnknownRevision { .. } => "unknown_revision",
             Self::OutOfBounds { .. } => "out_of_bounds",
@@ -59,6 +65,7 @@ impl ServiceRefusal {
             Self::NotYours { .. } => return None,
             Self::Stopping { .. } => "wait until it is gone, and deploy it again",
             Self::PortTaken { .. } => "choose another `port`",
+            Self::ProtocolChange { .. } => "deploy a service of another name beside it",
             Self::UnknownRole { known, .. } => {
                 return Some(format!("there are {}", joined(known, ", ")));
             }

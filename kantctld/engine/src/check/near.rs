@@ -32,8 +32,7 @@ impl Judge<'_> {
         let components: Vec<_> = self.snapshot.wait_queue.components_with(first).cloned().collect();
         let policy = self.snapshot.policy();
         let near = components.first().and_then(|one| one.near_all);
-        let near = near.filter(|near| near.required && policy.fair_sharing);
-        let Some(near) = near else { return };
+        let Some(near) = near.filter(|near| near.required) else { return };
         let topology = &policy.topology.0;
         let granted = components.iter().filter_map(|one| self.granted.get(&one.key));
         let nodes: BTreeSet<&NodeName> =

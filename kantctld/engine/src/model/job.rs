@@ -70,8 +70,9 @@ pub struct WaitingJob {
     #[serde(default)]
     pub together: Option<JobKey>,
     /// For a component of a set: how near to each other the nodes of all components are, which is
-    /// the same for all of them. Read under fair sharing. Only cases of KAI (`tests/kai`) ask for
-    /// it so far: no option of a submission does.
+    /// the same for all of them. The base of a service prefers it (`near`), and cases of KAI
+    /// (`tests/kai`) require it; where it is required and jobs are not shared fairly, the room that
+    /// is kept for a set ahead of time does not follow it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub near_all: Option<Nearness>,
 }

@@ -33,7 +33,10 @@ impl Cluster {
         };
         fs::write(self.path(&format!("{name}.toml")), toml::to_string(&config)?)?;
         let kantctl = self.kantctl(Person::me())?;
-        let made: InviteAnswer = kantctl.json(&["admin", "controller", "invite"])?;
+        let invited = ["admin", "controller", "invite"];
+        // Refused while the voters change.
+        let made: InviteAnswer =
+            wait_for("an invitation", || Ok(kantctl.json::<InviteAnswer>(&invited).ok()))?;
         let mut join = self.controller_command(name);
         join.args(["join", "--to", &first.listen, "--invitation", &made.invitation.0]);
         let output = join.output()?;
@@ -42,7 +45,10 @@ impl Cluster {
         self.listens.push(config.listen);
         let voters = self.listens.len();
         wait_for(&format!("{voters} voters"), || {
-            let list: ControllerList = kantctl.json(&["admin", "controller", "status"])?;
+            let Ok(list) = kantctl.json::<ControllerList>(&["admin", "controller", "status"])
+            else {
+                return Ok(None);
+            };
             let votes = |role| matches!(role, ControllerRole::Leader | ControllerRole::Voter);
             let count = list.controllers.iter().filter(|one| votes(one.role)).count();
             Ok((count == voters && !list.changing).then_some(()))
@@ -72,10 +78,7 @@ impl Cluster {
     /// # Errors
     /// When there is no leader.
     pub fn kill_leader(&mut self) -> anyhow::Result<String> {
-        let asked = match &self.controller {
-            Some(_) => self.kantctl(Person::me())?,
-            None => self.standby_kantctl(self.standbys.keys().next().context("none runs")?)?,
-        };
+        let asked = self.any_kantctl().context("no controller runs")?;
         let name = wait_for("a leader", || {
             let Ok(list) = asked.json::<ControllerList>(&["admin", "controller", "status"]) else {
                 return Ok(None);
@@ -90,10 +93,24 @@ impl Cluster {
         Ok(name)
     }
 
+    /// kantctl on a controller that runs.
+    pub(super) fn any_kantctl(&self) -> Option<Kantctl> {
+        match (&self.controller, self.standbys.keys().next()) {
+            (Some(_), _) => self.kantctl(Person::me()).ok(),
+            (None, Some(name)) => self.standby_kantctl(name).ok(),
+            (None, None) => None,
+        }
+    }
+
+    fn is_standby(&self, name: &str) -> bool {
+        Self::standby_names(self.listens.len()).iter().any(|standby| standby == name)
+    }
+
     fn runs(&self, name: &str) -> bool {
-        match Self::standby_names(self.listens.len()).iter().any(|standby| standby == name) {
-            true => self.standbys.contains_key(name),
-            false => self.controller.is_some(),
+        if self.is_standby(name) {
+            self.standbys.contains_key(name)
+        } else {
+            self.controller.is_some()
         }
     }
 
@@ -102,9 +119,6 @@ impl Cluster {
     /// # Errors
     /// When it does not start.
     pub fn revive(&mut self, name: &str) -> anyhow::Result<()> {
-        match Self::standby_names(self.listens.len()).iter().any(|standby| standby == name) {
-            true => self.start_standby(name),
-            false => self.start_controller(),
-        }
+        if self.is_standby(name) { self.start_standby(name) } else { self.start_controller() }
     }
 }

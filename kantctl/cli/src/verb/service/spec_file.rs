@@ -24,7 +24,7 @@ pub(super) struct ServiceFile {
     /// How the first `min` replicas of each role start.
     #[serde(default)]
     pub base: Base,
-    /// The level of the network below one switch of which the base starts, if that is possible.
+    /// The base starts below one switch of this level, if that is possible.
     pub near: Option<Level>,
     /// What the replicas that get the requests speak.
     #[serde(default)]

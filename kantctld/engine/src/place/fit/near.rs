@@ -4,7 +4,7 @@
 //! Volcano, "Network Topology Aware Scheduling": a job goes under the smallest switch that holds
 //! it.
 //! Reads: switches of all levels.
-//! Knobs: `--near`, `--segment` of a job; `placement` of a queue.
+//! Knobs: `--near`, `--segment` of a job; `near` of a service; `placement` of a queue.
 //!
 //! If the job asks for no nearness, E-Binpack applies: the one leaf with the fewest fitting nodes
 //! that has enough of them; otherwise the fewest leafs, emptiest first, so that only one remains
@@ -23,17 +23,26 @@ use common::topology::{Level, Nearness};
 use common::unit::Tasks;
 use std::collections::BTreeMap;
 
-/// What a gang avoids so that the nodes of all its parts are near to each other: for each switch,
-/// the nodes that are not below it; then nothing, unless nearness is required.
-pub(crate) fn fences(cluster: &ClusterIndex, near: Option<Nearness>) -> Vec<Vec<bool>> {
-    let Some(near) = near else { return vec![Vec::new()] };
-    let switches = cluster.switches();
-    let all = (0..switches.count(near.level)).filter_map(|at| u32::try_from(at).ok());
-    let off = |switch: u32| {
-        let is_there = |at| switches.switch_of_node(near.level, at) == Some(SwitchIndex(switch));
-        cluster.nodes().map(|(at, _)| !is_there(at)).collect()
+/// What a gang avoids so that the nodes of all its parts are near to each other: for each switch of
+/// the level, in their order, the nodes that are not below it. Unless nearness is required, the
+/// wider levels follow, and then nothing is avoided.
+pub(crate) fn fences(
+    cluster: &ClusterIndex,
+    near: Option<Nearness>,
+) -> impl Iterator<Item = Vec<bool>> + '_ {
+    let is_tried = move |level: &Level| {
+        near.is_some_and(|near| *level == near.level || !near.required && *level > near.level)
     };
-    all.map(off).chain((!near.required).then(Vec::new)).collect()
+    let switches = cluster.switches();
+    let below_one = move |level: Level| {
+        let all = (0..switches.count(level)).filter_map(|at| u32::try_from(at).ok());
+        all.map(move |switch| {
+            let is_there = |at| switches.switch_of_node(level, at) == Some(SwitchIndex(switch));
+            cluster.nodes().map(|(at, _)| !is_there(at)).collect()
+        })
+    };
+    let anywhere = near.is_none_or(|near| !near.required).then(Vec::new);
+    LEVELS.into_iter().filter(is_tried).flat_map(below_one).chain(anywhere)
 }
 
 /// Sets of at least `count` of these nodes (best first) to try, nearest first. The first `count`

@@ -57,7 +57,7 @@ pub(super) type Found<'a> = (Vec<Candidate<'a>>, Places);
 
 impl<'s, 'a> Search<'s, 'a> {
     pub fn new(state: &'s mut RoundState<'a>, wanted: Wanted<'a>) -> Self {
-        let fences = fences(&state.snapshot.cluster, wanted.near);
+        let fences = fences(&state.snapshot.cluster, wanted.near).collect();
         Self {
             state,
             parts: wanted.parts,

@@ -57,7 +57,8 @@ impl<'a> RoundState<'a> {
         let most = |one: &&Arc<WaitingJob>| one.request.tasks_min.filter(|_| with_fewest);
         let near = components.first().and_then(|one| one.near_all);
         let mut failed = None;
-        for fence in near::fences(&self.snapshot.cluster, near) {
+        let snapshot = self.snapshot;
+        for fence in near::fences(&snapshot.cluster, near) {
             let places: Vec<_> = components.iter().map(|one| (fence.clone(), most(one))).collect();
             match self.start_all(&components, &places) {
                 Ok(()) => return Next::MayTry,

@@ -10,6 +10,7 @@ use crate::service::{Service, Update};
 use crate::state::State;
 use common::blob::BlobHash;
 use common::id::{Revision, RoleName, ServiceName, Uid};
+use common::job::Ask;
 use common::job::check::{AskError, ENVIRONMENT_BYTES_MAX, check_script};
 use common::reason::{BadRequest, NoRoom, Refusal, ServiceRefusal};
 use common::right::Right;
@@ -26,7 +27,8 @@ pub(super) fn apply(
     deployment: &Deployment,
 ) -> Result<(), Refusal> {
     let Deployment { owner, groups, operator, name, spec, .. } = deployment;
-    let CheckedDeployment { revision, is_unchanged, texts } = check_deployment(state, deployment)?;
+    let CheckedDeployment { revision, is_unchanged, texts, .. } =
+        check_deployment(state, deployment)?;
     if is_unchanged {
         events.push(Event::ServiceChanged { name: name.clone(), revision });
         return Ok(());
@@ -52,6 +54,8 @@ pub struct CheckedDeployment<'a> {
     pub revision: Revision,
     /// It is a repetition, and changes nothing.
     pub is_unchanged: bool,
+    /// The request of each role, with the defaults of its queue.
+    pub asks: Vec<Ask>,
     texts: BTreeMap<BlobHash, &'a str>,
 }
 
@@ -74,21 +78,27 @@ pub fn check_deployment<'a>(
         }
         if known.spec() == Some(spec) && known.update.is_none() {
             let revision = known.current;
-            return Ok(CheckedDeployment { revision, is_unchanged: true, texts: BTreeMap::new() });
+            let (asks, texts) = (Vec::new(), BTreeMap::new());
+            return Ok(CheckedDeployment { revision, is_unchanged: true, asks, texts });
+        }
+        if known.spec().is_some_and(|before| before.protocol != spec.protocol) {
+            return Err(ServiceRefusal::ProtocolChange { name: name.clone() }.into());
         }
     } else {
         check_room(state, owner.uid)?;
     }
     let who = known.map_or(owner, |known| &known.owner);
     let applicant = Applicant { owner: who, groups, operator: *operator };
+    let mut asks = Vec::new();
     for role in &spec.roles {
         let ask = submit_job::fill_in(state, &applicant, &role.ask)?;
         admission::check(state, &applicant, &ask)?;
+        asks.push(ask);
     }
     check_port(state, name, spec)?;
     let texts = check_texts(state, who.uid, deployment)?;
     let revision = known.map_or(Revision(1), next);
-    Ok(CheckedDeployment { revision, is_unchanged: false, texts })
+    Ok(CheckedDeployment { revision, is_unchanged: false, asks, texts })
 }
 
 /// A service without revisions.
