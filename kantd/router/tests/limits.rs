@@ -3,9 +3,11 @@
 use crate::support::{
     Client, Replica, Site, config, eventually, raw, read_until, request, rest, route, soon,
 };
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 const GET: &[u8] = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 
@@ -56,6 +58,37 @@ async fn an_idle_connection_is_closed_and_one_in_use_is_not() {
     let mut two = Client::connect_h2c(site.addr()).await;
     assert_eq!(soon(two.get("/slow")).await.status(), 200);
     eventually("no connection is left", || site.metric("connections", "") == 0).await;
+}
+
+/// Clients that connect and say nothing.
+const IDLE_CLIENTS: u16 = 10_000;
+
+#[tokio::test]
+async fn ten_thousand_idle_clients_keep_no_request_waiting() {
+    // Each connection has two ends in this process.
+    let files = u64::from(IDLE_CLIENTS) * 2 + 1_000;
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+    if soft < files && setrlimit(Resource::RLIMIT_NOFILE, files, hard.max(files)).is_err() {
+        println!("skipped: {files} open files need root, or a larger `ulimit -n`");
+        return;
+    }
+    let replica = Replica::echo("one").await;
+    let site = Site::start(config(), route(&[&replica])).await;
+    let mut idle = Vec::new();
+    for number in 0..IDLE_CLIENTS {
+        // One address may have 4,096 connections.
+        let from = SocketAddr::from(([127, 0, 1, (number / 4_000) as u8 + 1], 0));
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind(from).unwrap();
+        idle.push(soon(socket.connect(site.addr())).await.unwrap());
+    }
+    let all = u64::from(IDLE_CLIENTS);
+    eventually("all are connected", || site.metric("connections", "") == all).await;
+    let mut client = Client::connect(site.addr()).await;
+    assert_eq!(soon(client.get("/")).await.status(), 200);
+    assert_eq!(site.metric("connections", ""), all + 1, "none was closed for it");
+    drop(idle);
+    eventually("only one is left", || site.metric("connections", "") == 1).await;
 }
 
 #[tokio::test]
