@@ -4,6 +4,7 @@
 mod need;
 mod role_plan;
 
+use super::queues::queue_held;
 use common::reason::Refusal;
 use common::service::{RoleSpec, ServiceSpec};
 use common::wire::api::DeployAnswer;
@@ -55,8 +56,9 @@ pub fn deployment_plan(state: &State, deployment: &Deployment) -> Result<DeployA
         let has = &mut needs.entry(queue.clone()).or_default().1;
         *has = has.plus(&Need::of(state, ask));
     }
+    let held = queue_held(state);
     for (queue, (most, has)) in needs {
-        plan.extend(queue_lines(state, &queue, &most.less(&has)));
+        plan.extend(queue_lines(state, &held, &queue, &most.less(&has)));
     }
     Ok(DeployAnswer { name, revision, plan })
 }

@@ -1,6 +1,6 @@
 //! What a deployment needs of a queue, and what its quota is.
 
-use super::super::queues::{queue_held, with_queues_above};
+use super::super::queues::with_queues_above;
 use super::super::requested::requested_by;
 use common::gpu::GpuKind;
 use common::id::QueueName;
@@ -84,11 +84,15 @@ fn gpus_text(milli: GpuMilli) -> String {
 }
 
 /// What is needed, and how it compares with the quotas of the queue and of those above it.
-pub(super) fn queue_lines(state: &State, name: &QueueName, need: &Need) -> Vec<String> {
+pub(super) fn queue_lines(
+    state: &State,
+    held: &BTreeMap<QueueName, QueueHeld>,
+    name: &QueueName,
+    need: &Need,
+) -> Vec<String> {
     if *need == Need::default() {
         return Vec::new();
     }
-    let held = queue_held(state);
     let mut lines = vec![format!("queue {name}: needs room for {} more", need.text())];
     for queue in with_queues_above(state, name) {
         let held = held.get(&queue.name).cloned().unwrap_or_default();
